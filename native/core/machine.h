@@ -1,0 +1,88 @@
+// A machine is a state machine driven by time: an SA client on its port, or an embedded fabric.
+// A driver decides which thread runs it and whose clock it sees.
+#pragma once
+
+#include <atomic>
+#include <condition_variable>
+#include <mutex>
+#include <thread>
+#include <vector>
+
+#include "core/clock.h"
+
+namespace rxib {
+
+class Machine {
+ public:
+  virtual ~Machine() = default;
+
+  /**
+   * Does everything that is due at `now` and returns when it wants to run next (kNever: only when
+   * woken). Called by one thread at a time.
+   */
+  virtual Instant run(Instant now) = 0;
+};
+
+/** Asks for a run soon. Callable from any thread, also from inside a run. */
+class Waker {
+ public:
+  virtual ~Waker() = default;
+  virtual void wake() = 0;
+};
+
+/** Runs one machine on a thread of its own, in real time. */
+class ThreadDriver final : public Waker {
+ public:
+  explicit ThreadDriver(Machine& machine) : machine_(machine) {}
+  ~ThreadDriver() override { stop(); }
+
+  void start();
+  void wake() override;
+  /** Returns once the thread has ended; the machine is then not run again. */
+  void stop();
+
+ private:
+  void loop();
+
+  Machine& machine_;
+  std::mutex mutex_;
+  std::condition_variable condition_;
+  bool woken_ = false;
+  bool stopping_ = false;
+  std::thread thread_;
+};
+
+/**
+ * Runs several machines on the caller's thread, under a clock that moves only in advance().
+ * A wake marks the machine; it runs at the same instant, before time goes on.
+ */
+class ManualDriver {
+ public:
+  class Slot final : public Waker {
+   public:
+    void wake() override { woken_.store(true); }
+
+   private:
+    friend class ManualDriver;
+    Machine* machine_ = nullptr;
+    Instant next_ = kNever;
+    std::atomic<bool> woken_{true};
+  };
+
+  /** `slot` and `machine` must outlive their registration. */
+  void add(Slot& slot, Machine& machine);
+  void remove(Slot& slot);
+
+  Instant now() const { return now_; }
+
+  /** Moves time forward, stopping at every instant at which a machine has something due. */
+  void advance(Duration by);
+
+ private:
+  void settle();
+
+  Instant now_{Duration{0}};
+  std::vector<Slot*> slots_;
+};
+
+}  // namespace rxib

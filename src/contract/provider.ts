@@ -1,0 +1,88 @@
+import type { ResolvedJoinRequest } from './request.js';
+import type { McMemberRecord } from '../records/mc-member-record.js';
+import type { ResetReason } from '../errors/reset-reason.js';
+import type { ProviderStats } from './stats.js';
+
+/** Identifies one join at its provider. Opaque to everybody else. */
+export type MulticastHandle = object;
+
+/** What a provider reports about a join. A membership gets any number of these, in order. */
+export interface JoinCompletion {
+  /** 0: joined. Otherwise a Linux errno, of either sign. */
+  status: number;
+  /** Required when `status` is 0. */
+  record?: McMemberRecord;
+  /** MAD status of the subnet administrator, host order, when it answered. */
+  saStatus?: number;
+  /** Names of the record fields concerned. */
+  fields?: readonly string[];
+  /** With ENETRESET. */
+  reason?: ResetReason;
+  /** What a person should know beyond the status; the default is made from the status. */
+  message?: string;
+}
+
+export type JoinCallback = (completion: JoinCompletion) => void;
+
+/** Live state of one port. */
+export interface PortInfo {
+  readonly device: string;
+  /** 1-based. */
+  readonly port: number;
+  readonly state: 'down' | 'initialize' | 'armed' | 'active' | 'unknown';
+  readonly linkLayer: 'infiniband' | 'ethernet' | 'unknown';
+  /** Local identifier, 0 while the subnet manager has not assigned one. */
+  readonly lid: number;
+  /** LID of the subnet manager, 0 when none is known. */
+  readonly smLid: number;
+  readonly smSl: number;
+  /** GID index 0. */
+  readonly gid: string;
+  /** P_Key table without its empty slots. */
+  readonly pkeys: readonly number[];
+}
+
+/**
+ * The seam between Rx and whatever does the join. One call to join, one to free: the kernel's own
+ * two calls. Anyone may implement it.
+ */
+export interface MulticastProvider {
+  readonly name: string;
+  /** Called synchronously in subscribe. Throws (a MulticastError, if it can) when it cannot start. */
+  joinMulticast(request: ResolvedJoinRequest, callback: JoinCallback): MulticastHandle;
+  /**
+   * Legal at any time, also inside the callback. Afterwards callbacks are ignored by the caller and
+   * a later grant is left again by the provider.
+   */
+  freeMulticast(handle: MulticastHandle): void;
+  /** Resolves when every freed handle has left the fabric. */
+  idle?(): Promise<void>;
+  stats?(): ProviderStats;
+  /** Ports there are, opened or not. */
+  ports?(): PortInfo[];
+  /** Maps an IPv4 or IPv6 multicast address to the MGID this provider joins for it. */
+  mapGroup?(group: string, request: { device?: string; port?: number; pkey?: number }): string;
+}
+
+/** Options of a port that is driven by this package's own SA client. */
+export interface SaPortOptions {
+  /** Milliseconds for one SA request in all, over its attempts. Default 3000; 0 is a RangeError. */
+  requestTimeoutMs?: number;
+  /** Attempts within `requestTimeoutMs`. Default 3. */
+  attempts?: number;
+  /** SA requests outstanding per port at a time, 1 to 255. */
+  maxOutstanding?: number;
+  /** Milliseconds between membership audits, jittered. Default 10000; 0 switches the audit off. */
+  auditIntervalMs?: number;
+  /**
+   * Milliseconds after a reset until a membership that nobody has renewed is deleted at the subnet
+   * manager as well. Default 30000.
+   */
+  staleLeaveMs?: number;
+  /** Milliseconds between polls of PortInfo where the device gives no events. Default 250. */
+  pollIntervalMs?: number;
+  /** Milliseconds that process exit may wait for Deletes to be answered. Default 2000. */
+  exitDrainMs?: number;
+  /** Whether a membership keeps the process alive. Default true. */
+  ref?: boolean;
+}

@@ -1,0 +1,49 @@
+import type { SchedulerLike } from 'rxjs';
+import type { McMemberRecordInit } from '../records/mc-member-record.js';
+import type { MulticastProvider } from './provider.js';
+import type { SaClient } from './sa-client.js';
+
+/** A value, or a factory that is called once per subscription. */
+export type Arg<T> = T | (() => T);
+
+/** What to join, where, and how long to try. */
+export interface JoinRequest<C = undefined> {
+  /** Default: `umad()` for a `record.mgid`; for a `group`, `rdmacm()` where usable, else `umad()`. */
+  provider?: MulticastProvider;
+  /** Excludes `provider`, `device` and `port`. */
+  client?: SaClient;
+  /** RDMA device name, for example `'mlx5_0'`. Default: the first device with an active port. */
+  device?: string;
+  /** 1-based. Default: the first active port. */
+  port?: number;
+  /** `record.mgid`, or `group`, is required. */
+  record?: McMemberRecordInit;
+  /** IPv4 or IPv6 multicast address, mapped by the provider. Excludes `record.mgid`. */
+  group?: string;
+  /** Default: one bit per field present in `record`. Bits 0 to 17. */
+  componentMask?: bigint;
+  /**
+   * Milliseconds for the joining phase, queueing included. Default 15000. `Infinity`: no limit.
+   * 0, NaN, negative and finite values above 2^31-1 are RangeErrors.
+   */
+  joinTimeoutMs?: number;
+  /** Measures `joinTimeoutMs`. Default `asyncScheduler`. */
+  scheduler?: SchedulerLike;
+  /** Carried on every event. */
+  context?: C;
+}
+
+/** A request validated: the record canonical, the mask computed, defaults filled in. */
+export interface ResolvedJoinRequest<C = unknown> {
+  readonly provider: MulticastProvider;
+  readonly device?: string;
+  readonly port?: number;
+  /** `mgid` is absent exactly when `group` is present. */
+  readonly record: Readonly<McMemberRecordInit>;
+  /** Canonical text of the IP group. */
+  readonly group?: string;
+  readonly componentMask: bigint;
+  readonly joinTimeoutMs: number;
+  readonly scheduler: SchedulerLike;
+  readonly context: C;
+}
