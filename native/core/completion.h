@@ -1,9 +1,9 @@
 // What an engine reports about a join, and to whom.
 #pragma once
 
+#include <atomic>
 #include <cstdint>
 #include <optional>
-#include <string>
 
 #include "codec/mc_member_record.h"
 #include "core/port.h"
@@ -22,14 +22,14 @@ struct Completion {
 };
 
 enum class DiagnosticKind : uint8_t {
-  kLeaveFailed = 1,     // a Delete went unanswered or was refused; status and saStatus say how
-  kLateReply,           // an answer to a request that had already ended
-  kDuplicateReply,      // a second answer to one request
-  kForeignReply,        // no request of ours matches
-  kMalformedReply,      // truncated, or not what the request asked for
-  kCompensatingLeave,   // a Delete for a Set whose outcome is unknown
-  kStaleLeave,          // a Delete for a membership that nobody renewed after a reset
-  kPortEvent,           // reason says which; also for those that reset nothing
+  kLeaveFailed = 1,    // a Delete went unanswered or was refused; status and saStatus say how
+  kLateReply,          // an answer to a request that had already ended
+  kDuplicateReply,     // a second answer to one request
+  kForeignReply,       // no request of ours matches
+  kMalformedReply,     // truncated, or not what the request asked for
+  kCompensatingLeave,  // a Delete for a Set whose outcome is unknown
+  kStaleLeave,         // a Delete for a membership that nobody renewed after a reset
+  kPortEvent,          // reason says which; also for those that reset nothing
 };
 
 struct Diagnostic {
@@ -50,35 +50,54 @@ class CompletionSink {
   virtual void settled() = 0;
 };
 
+/** A counter with one writer, readable from any thread. Copying one takes its value. */
+class Counter {
+ public:
+  Counter() = default;
+  Counter(const Counter& other) : value_(other.get()) {}
+  Counter& operator=(const Counter& other) {
+    set(other.get());
+    return *this;
+  }
+  uint64_t get() const { return value_.load(std::memory_order_relaxed); }
+  operator uint64_t() const { return get(); }
+  void set(uint64_t value) { value_.store(value, std::memory_order_relaxed); }
+  void operator++() { set(get() + 1); }
+  void operator--() { set(get() - 1); }
+
+ private:
+  std::atomic<uint64_t> value_{0};
+};
+
 /**
  * Counters of one port since it was opened. Gauges are marked; the rest only grows. The order is
  * part of the addon's interface: src/binding/stats-fields.ts names them in the same order.
  */
 struct PortStats {
-  uint64_t joinsStarted = 0;    // handles made
-  uint64_t joined = 0;          // status 0 completions
-  uint64_t failed = 0;          // completions that ended a join before it was joined
-  uint64_t resets = 0;          // ENETRESET completions
-  uint64_t handlesAlive = 0;    // gauge: joinsStarted - handlesFreed
-  uint64_t handlesFreed = 0;
-  uint64_t groups = 0;          // gauge: entries of the group table
-  uint64_t saRequests = 0;      // MADs sent to the SA, repeats included
-  uint64_t joinsSent = 0;       // Set requests begun
-  uint64_t leavesSent = 0;      // Delete requests begun
-  uint64_t leavesFailed = 0;    // Deletes given up
-  uint64_t compensatingLeaves = 0;  // of leavesSent: for a Set whose outcome is unknown
-  uint64_t staleLeaves = 0;     // of leavesSent: for a membership nobody renewed after a reset
-  uint64_t retries = 0;         // repeats
-  uint64_t timeouts = 0;        // requests that ended without an answer
-  uint64_t sendFailures = 0;
-  uint64_t audits = 0;          // Get requests of the membership audit
-  uint64_t outstanding = 0;     // gauge: requests in the window
-  uint64_t outstandingPeak = 0;
-  uint64_t lateReplies = 0;
-  uint64_t duplicateReplies = 0;
-  uint64_t foreignReplies = 0;
-  uint64_t malformedReplies = 0;
-  uint64_t portEvents = 0;
+  Counter joinsStarted;  // handles made
+  Counter joined;        // status 0 completions
+  Counter failed;        // completions that ended a join before it was joined
+  Counter resets;        // ENETRESET completions
+  Counter handlesAlive;  // gauge: joinsStarted - handlesFreed
+  Counter handlesFreed;
+  Counter groups;              // gauge: entries of the group table
+  Counter saRequests;          // MADs sent to the SA, repeats included
+  Counter joinsSent;           // Set requests begun
+  Counter leavesSent;          // Delete requests begun
+  Counter leavesFailed;        // Deletes given up
+  Counter compensatingLeaves;  // of leavesSent: for a Set whose outcome is unknown
+  Counter staleLeaves;         // of leavesSent: for a membership nobody renewed after a reset
+  Counter retries;             // repeats
+  Counter timeouts;            // requests that ended without an answer
+  Counter sendFailures;
+  Counter audits;       // Get requests of the membership audit
+  Counter outstanding;  // gauge: requests in the window
+  Counter outstandingPeak;
+  Counter lateReplies;
+  Counter duplicateReplies;
+  Counter foreignReplies;
+  Counter malformedReplies;
+  Counter portEvents;
 };
 
 }  // namespace rxib

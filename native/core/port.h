@@ -27,7 +27,13 @@ enum class ResetReason : uint8_t {
 enum class LinkLayer : uint8_t { kUnknown = 0, kInfiniBand, kEthernet };
 
 /** Logical port states as PortInfo counts them. */
-enum class PortPhase : uint8_t { kUnknown = 0, kDown = 1, kInitialize = 2, kArmed = 3, kActive = 4 };
+enum class PortPhase : uint8_t {
+  kUnknown = 0,
+  kDown = 1,
+  kInitialize = 2,
+  kArmed = 3,
+  kActive = 4
+};
 
 /** Live state of one port. */
 struct PortState {
@@ -36,7 +42,7 @@ struct PortState {
   uint16_t lid = 0;
   uint16_t smLid = 0;  // 0: no subnet manager known
   uint8_t smSl = 0;
-  Gid gid;  // GID index 0, the port's own
+  Gid gid;                      // GID index 0, the port's own
   std::vector<uint16_t> pkeys;  // by index; 0 is an empty slot
 
   bool active() const { return phase == PortPhase::kActive; }

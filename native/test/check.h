@@ -77,16 +77,16 @@ inline int runAll(int argc, char** argv) {
 
 #define RXIB_JOIN2(a, b) a##b
 #define RXIB_JOIN(a, b) RXIB_JOIN2(a, b)
-#define TEST(name)                                                                           \
-  static void RXIB_JOIN(test_, __LINE__)();                                                  \
-  static const rxib::test::Registration RXIB_JOIN(registration_, __LINE__){                  \
-      name, RXIB_JOIN(test_, __LINE__)};                                                     \
+#define TEST(name)                                                          \
+  static void RXIB_JOIN(test_, __LINE__)();                                 \
+  static const rxib::test::Registration RXIB_JOIN(registration_, __LINE__){ \
+      name, RXIB_JOIN(test_, __LINE__)};                                    \
   static void RXIB_JOIN(test_, __LINE__)()
-#define CHECK(condition)                                                                     \
-  do {                                                                                       \
-    if (!(condition))                                                                        \
-      throw rxib::test::Failure(std::string(__FILE__) + ":" + std::to_string(__LINE__) +     \
-                                ": " #condition);                                            \
+#define CHECK(condition)                                                                 \
+  do {                                                                                   \
+    if (!(condition))                                                                    \
+      throw rxib::test::Failure(std::string(__FILE__) + ":" + std::to_string(__LINE__) + \
+                                ": " #condition);                                        \
   } while (false)
 #define CHECK_EQ(actual, expected) \
   rxib::test::checkEqual((actual), (expected), #actual, __FILE__, __LINE__)

@@ -1,0 +1,744 @@
+#include "sa/client.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "sa/compare.h"
+
+namespace rxib::sa {
+namespace {
+
+bool severalBits(uint8_t bits) { return (bits & (bits - 1)) != 0; }
+uint8_t lowestBit(uint8_t bits) { return static_cast<uint8_t>(bits & -bits); }
+uint8_t without(uint8_t bits, uint8_t removed) { return static_cast<uint8_t>(bits & ~removed); }
+
+// The smallest pause between two attempts to delete the same stale membership.
+constexpr Duration kStaleRetry = std::chrono::seconds{1};
+
+int indexOfPartition(const std::vector<uint16_t>& table, uint16_t pkey) {
+  for (size_t i = 0; i < table.size(); ++i) {
+    if (table[i] != 0 && (table[i] & 0x7fff) == (pkey & 0x7fff)) return static_cast<int>(i);
+  }
+  return -1;
+}
+
+}  // namespace
+
+Client::Client(MadTransport& transport, const Options& options, PortStats& stats)
+    : transport_(transport),
+      options_(options),
+      stats_(stats),
+      requester_(transport, options, stats),
+      random_(options.seed) {
+  requester_.listen(
+      [this](RequestId id, const Query& query, const Outcome& outcome) {
+        onOutcome(id, query, outcome);
+      },
+      [this](const Query& query, const McMemberRecord& record) { onLateSuccess(query, record); },
+      [this](const Diagnostic& diagnostic) { diagnose(diagnostic); });
+}
+
+// ---------------------------------------------------------------------------------------------
+// Handles
+
+void Client::join(Instant now, HandleId id, const JoinSpec& spec, CompletionSink* sink) {
+  now_ = now;
+  GroupKey key;
+  key.mgid = spec.record.mgid;
+  key.portGid = spec.record.portGid;
+  if (key.mgid.isZero()) key.serial = ++lastSerial_;
+  Group& group = groupFor(key);
+
+  Member& member = members_[id];
+  member.id = id;
+  member.bits = spec.bits();
+  member.group = &group;
+  member.sink = sink;
+  member.spec = std::make_unique<JoinSpec>(spec);
+  member.place = group.waiting.insert(group.waiting.end(), &member);
+  settle(group);
+}
+
+void Client::free(Instant now, HandleId id) {
+  now_ = now;
+  auto found = members_.find(id);
+  if (found == members_.end()) return;
+  Member& member = found->second;
+  Group* group = member.state == Member::State::kOver ? nullptr : member.group;
+  switch (member.state) {
+    case Member::State::kWaiting:
+      group->waiting.erase(member.place);
+      break;
+    case Member::State::kJoining:
+      // The Set under way may well succeed; whatever it gains is left again.
+      group->joining = nullptr;
+      requester_.lastAttempt(group->request);
+      break;
+    case Member::State::kExplained:
+      group->joining = nullptr;
+      cancelQuestion(*group);
+      break;
+    case Member::State::kActive:
+      group->active.erase(member.place);
+      --activeMembers_;
+      for (size_t i = 0; i < 4; ++i) {
+        if (member.bits & (1u << i)) --group->counts[i];
+      }
+      break;
+    case Member::State::kOver:
+      break;
+  }
+  members_.erase(found);
+  if (group != nullptr) settle(*group);
+}
+
+void Client::detach(Instant now, CompletionSink* sink) {
+  std::vector<HandleId> ids;
+  for (auto& [id, member] : members_) {
+    if (member.sink == sink) ids.push_back(id);
+  }
+  for (HandleId id : ids) free(now, id);
+  sinks_.erase(sink);
+}
+
+void Client::leaveStaleNow(Instant now) {
+  now_ = now;
+  std::vector<Group*> groups;
+  for (auto& [when, group] : stale_) groups.push_back(group);
+  for (Group* group : groups) {
+    uint8_t bits = group->stale;
+    clearStale(*group, bits);
+    owe(*group, bits);
+    settle(*group);
+  }
+}
+
+// ---------------------------------------------------------------------------------------------
+// The table
+
+Group& Client::groupFor(const GroupKey& key) {
+  auto found = groups_.find(key);
+  if (found != groups_.end()) return *found->second;
+  if (!watching_) {
+    watching_ = true;
+    transport_.watch(true);
+  }
+  auto inserted = groups_.emplace(key, std::make_unique<Group>(key));
+  Group& group = *inserted.first->second;
+  group.place = rota_.insert(rota_.end(), &group);
+  stats_.groups.set(groups_.size());
+  return group;
+}
+
+void Client::eraseIfIdle(Group& group) {
+  if (!group.waiting.empty() || !group.active.empty() || group.work != Group::Work::kNone) return;
+  if ((group.held | group.owed | group.stale) != 0) return;
+  makeUnready(group);
+  if (group.auditDue) audits_.erase(group.auditPlace);
+  rota_.erase(group.place);
+  GroupKey key = group.key;
+  groups_.erase(key);
+  stats_.groups.set(groups_.size());
+  if (groups_.empty() && watching_) {
+    watching_ = false;
+    transport_.watch(false);
+  }
+}
+
+// ---------------------------------------------------------------------------------------------
+// Deciding
+
+bool Client::usable() const {
+  const PortState& port = transport_.port();
+  return !removed_ && port.active() && port.smLid != 0;
+}
+
+bool Client::windowOpen() const {
+  return usable() && requester_.outstanding() < static_cast<size_t>(options_.maxOutstanding);
+}
+
+/** Ends the joins in line that need no request: those that can't be sent and those we can answer.
+ */
+void Client::answerWaiting(Group& group) {
+  if (!usable()) {
+    const int status = removed_ ? kENODEV : kEAGAIN;
+    while (!group.waiting.empty()) fail(*group.waiting.front(), status);
+    return;
+  }
+  while (!group.waiting.empty()) {
+    Member& member = *group.waiting.front();
+    if (group.key.mgid.isZero() || without(member.bits, group.held) != 0) return;
+    uint64_t differing = differingComponents(group.record, member.spec->record, member.spec->mask);
+    if (differing == 0) {
+      group.waiting.pop_front();
+      activate(group, member);
+    } else {
+      fail(member, kEINVAL, nullptr, differing);
+    }
+  }
+}
+
+/** Brings a group to rest or into the line for the window. The group may be gone afterwards. */
+void Client::settle(Group& group) {
+  const bool questioned = group.work == Group::Work::kAudit;
+  if (group.work == Group::Work::kNone || questioned) answerWaiting(group);
+  if (removed_) group.held = group.owed = 0;
+  // Bits that somebody holds are no longer owed to the SA, however they came about.
+  uint8_t kept = static_cast<uint8_t>(group.owed & group.needed());
+  group.owed = without(group.owed, kept);
+  group.held |= kept;
+
+  const bool wanting = !group.waiting.empty() || group.leaving() != 0;
+  if (wanting && questioned) cancelQuestion(group);
+  if (wanting && usable() && group.work == Group::Work::kNone) {
+    makeReady(group);
+  } else if (!wanting) {
+    makeUnready(group);
+  }
+  countUnsettled(group);
+  eraseIfIdle(group);
+}
+
+void Client::settleAll() {
+  std::vector<Group*> groups(rota_.begin(), rota_.end());
+  // Settling a group can erase that group only.
+  for (Group* group : groups) settle(*group);
+}
+
+void Client::countUnsettled(Group& group) {
+  const bool unsettled =
+      usable() && (group.leaving() != 0 || (group.work == Group::Work::kLeave && !group.overdue) ||
+                   (group.work == Group::Work::kJoin && group.joining == nullptr));
+  if (unsettled == group.unsettled) return;
+  group.unsettled = unsettled;
+  if (unsettled) {
+    ++unsettledGroups_;
+  } else {
+    --unsettledGroups_;
+  }
+}
+
+void Client::makeReady(Group& group) {
+  if (group.ready) return;
+  group.ready = true;
+  group.readyPlace = ready_.insert(ready_.end(), &group);
+}
+
+void Client::makeUnready(Group& group) {
+  if (!group.ready) return;
+  group.ready = false;
+  ready_.erase(group.readyPlace);
+}
+
+void Client::fillWindow() {
+  while (windowOpen()) {
+    if (!ready_.empty()) {
+      Group& group = *ready_.front();
+      makeUnready(group);
+      if (group.work != Group::Work::kNone) continue;
+      if (!group.waiting.empty()) {
+        beginJoin(group);
+      } else if (group.leaving() != 0) {
+        beginLeave(group, group.leaving(), false);
+      }
+      continue;
+    }
+    if (!audits_.empty()) {
+      Group& group = *audits_.front();
+      audits_.pop_front();
+      group.auditDue = false;
+      if (auditable(group)) beginAudit(group);
+      continue;
+    }
+    if (!beginOverdueLeave()) break;
+  }
+  if (audits_.empty() && auditsUnderWay_ == 0) sweeping_ = false;
+}
+
+/** Deletes of memberships that nobody renewed come behind everything else. */
+bool Client::beginOverdueLeave() {
+  if (stale_.empty() || stale_.begin()->first > now_) return false;
+  Group& group = *stale_.begin()->second;
+  if (group.work != Group::Work::kNone || !group.waiting.empty()) {
+    setStale(group, group.stale, kStaleRetry);
+    return true;
+  }
+  uint8_t bits = group.stale;
+  clearStale(group, bits);
+  uint8_t lost = without(bits, group.needed());
+  if (lost == 0) {
+    settle(group);
+    return true;
+  }
+  ++stats_.staleLeaves;
+  Diagnostic diagnostic;
+  diagnostic.kind = DiagnosticKind::kStaleLeave;
+  diagnostic.mgid = group.key.mgid;
+  diagnose(diagnostic);
+  beginLeave(group, lost, true);
+  return true;
+}
+
+// ---------------------------------------------------------------------------------------------
+// Work
+
+void Client::begin(Group& group, Group::Work work, const Query& query) {
+  group.work = work;
+  group.request = requester_.begin(now_, query);
+  requests_[group.request] = &group;
+}
+
+void Client::endWork(Group& group) {
+  if (group.work == Group::Work::kAudit) --auditsUnderWay_;
+  requests_.erase(group.request);
+  group.request = kNoRequest;
+  group.work = Group::Work::kNone;
+}
+
+/** Audits and explanations give way: their answer no longer matters. */
+void Client::cancelQuestion(Group& group) {
+  requester_.abandon(now_, group.request);
+  endWork(group);
+}
+
+void Client::beginJoin(Group& group) {
+  Member& member = *group.waiting.front();
+  group.waiting.pop_front();
+  member.state = Member::State::kJoining;
+  group.joining = &member;
+  group.workBits = member.bits;
+  Query query;
+  query.method = codec::SaMethod::kSet;
+  query.record = member.spec->record;
+  query.mask = member.spec->mask;
+  query.portGid = group.key.portGid;
+  query.bits = member.bits;
+  query.repeatable = !query.assignsMgid();
+  ++stats_.joinsSent;
+  begin(group, Group::Work::kJoin, query);
+  countUnsettled(group);
+}
+
+void Client::beginLeave(Group& group, uint8_t bits, bool overdue) {
+  if (group.split) bits = lowestBit(bits);
+  if (!overdue && without(bits, group.held) != 0) {
+    ++stats_.compensatingLeaves;
+    Diagnostic diagnostic;
+    diagnostic.kind = DiagnosticKind::kCompensatingLeave;
+    diagnostic.mgid = group.key.mgid;
+    diagnose(diagnostic);
+  }
+  group.workBits = bits;
+  group.overdue = overdue;
+  Query query;
+  query.method = codec::SaMethod::kDelete;
+  query.record.mgid = group.key.mgid;
+  query.record.joinState = bits;
+  query.mask = bit(McComponent::kMgid) | bit(McComponent::kPortGid) | bit(McComponent::kJoinState);
+  query.portGid = group.key.portGid;
+  query.bits = bits;
+  ++stats_.leavesSent;
+  begin(group, Group::Work::kLeave, query);
+  countUnsettled(group);
+}
+
+void Client::beginAudit(Group& group) {
+  Query query;
+  query.record.mgid = group.key.mgid;
+  // Without the join state: with it, only exactly the same set of bits would match.
+  query.mask = bit(McComponent::kMgid) | bit(McComponent::kPortGid);
+  query.portGid = group.key.portGid;
+  ++stats_.audits;
+  ++auditsUnderWay_;
+  begin(group, Group::Work::kAudit, query);
+}
+
+void Client::beginExplain(Group& group, Member& member) {
+  member.state = Member::State::kExplained;
+  group.joining = &member;
+  Query query;
+  query.record.mgid = group.key.mgid;
+  query.mask = bit(McComponent::kMgid);
+  begin(group, Group::Work::kExplain, query);
+}
+
+void Client::onOutcome(RequestId id, const Query& query, const Outcome& outcome) {
+  Group& group = *requests_.at(id);
+  const Group::Work work = group.work;
+  endWork(group);
+  switch (work) {
+    case Group::Work::kJoin:
+      onJoinOutcome(group, query, outcome);
+      break;
+    case Group::Work::kLeave:
+      onLeaveOutcome(group, outcome);
+      break;
+    case Group::Work::kAudit:
+      onAuditOutcome(group, outcome);
+      break;
+    case Group::Work::kExplain:
+      onExplainOutcome(group, outcome);
+      break;
+    case Group::Work::kNone:
+      break;
+  }
+  settle(group);
+}
+
+void Client::onJoinOutcome(Group& group, const Query& query, const Outcome& outcome) {
+  Member* member = std::exchange(group.joining, nullptr);
+  const uint8_t bits = group.workBits;
+
+  if (outcome.kind != Outcome::Kind::kAnswered) {
+    // An MGID that nobody told us can't be left.
+    if (outcome.unresolved && !query.assignsMgid()) owe(group, bits);
+    if (member == nullptr) return;
+    const bool sent = outcome.kind == Outcome::Kind::kTimedOut;
+    fail(*member, sent ? kETIMEDOUT : kEIO, outcome.saStatus == 0 ? nullptr : &outcome);
+    return;
+  }
+  if (outcome.saStatus != codec::kSaOk) {
+    if (member == nullptr) return;
+    if (outcome.saStatus == codec::kSaReqInvalid && !query.assignsMgid()) {
+      beginExplain(group, *member);
+      return;
+    }
+    const uint64_t fields = outcome.saStatus == codec::kSaInsufficientComponents
+                                ? missingCreationComponents(query.mask)
+                                : 0;
+    fail(*member, kEINVAL, &outcome, fields);
+    return;
+  }
+  if (query.assignsMgid() && !assigned(group, outcome.record)) {
+    if (member != nullptr) fail(*member, kEPROTO, &outcome, bit(McComponent::kMgid));
+    return;
+  }
+  group.record = outcome.record;
+  group.held |= bits;
+  group.owed = without(group.owed, bits);
+  clearStale(group, bits);
+  if (member != nullptr) activate(group, *member);
+}
+
+/** Re-keys a group under the MGID it was given; false when that MGID is already in the table. */
+bool Client::assigned(Group& group, const McMemberRecord& record) {
+  GroupKey key;
+  key.mgid = record.mgid;
+  key.portGid = group.key.portGid;
+  auto existing = groups_.find(key);
+  if (existing != groups_.end()) {
+    owe(*existing->second, without(group.workBits, existing->second->needed()));
+    settle(*existing->second);
+    return false;
+  }
+  auto node = groups_.extract(group.key);
+  node.key() = key;
+  group.key = key;
+  groups_.insert(std::move(node));
+  return true;
+}
+
+void Client::onLeaveOutcome(Group& group, const Outcome& outcome) {
+  const uint8_t bits = group.workBits;
+  const bool answered = outcome.kind == Outcome::Kind::kAnswered;
+  const bool notThere = answered && outcome.saStatus == codec::kSaReqInvalid;
+  const uint8_t relapsed = std::exchange(group.relapsed, uint8_t{0});
+
+  if (notThere && severalBits(bits)) {
+    // One bit that is not held makes the SA refuse them all.
+    group.split = true;
+    if (group.overdue) owe(group, bits);
+  } else if (notThere || (answered && outcome.saStatus == codec::kSaOk)) {
+    group.held = without(group.held, bits);
+    group.owed = without(group.owed, bits);
+    clearStale(group, bits);
+    group.leaveFailures = 0;
+  } else if (group.overdue || group.leaveFailures++ >= options_.leaveRetries) {
+    ++stats_.leavesFailed;
+    Diagnostic diagnostic;
+    diagnostic.kind = DiagnosticKind::kLeaveFailed;
+    diagnostic.mgid = group.key.mgid;
+    diagnostic.status = answered                                   ? kEINVAL
+                        : outcome.kind == Outcome::Kind::kTimedOut ? kETIMEDOUT
+                                                                   : kEIO;
+    if (outcome.saStatus != 0) diagnostic.saStatus = outcome.saStatus;
+    diagnose(diagnostic);
+    group.leaveFailures = 0;
+    group.held = without(group.held, bits);
+    group.owed = without(group.owed, bits);
+    // The SA refused for good, or is silent; in the latter case the Delete stays due until
+    // answered.
+    if (!answered) setStale(group, bits, std::max(options_.staleLeave, kStaleRetry));
+  }
+  group.overdue = false;
+  if (group.leaving() == 0) group.split = false;
+  owe(group, relapsed);
+}
+
+void Client::onExplainOutcome(Group& group, const Outcome& outcome) {
+  Member* member = std::exchange(group.joining, nullptr);
+  if (member == nullptr) return;
+  Outcome refusal;
+  refusal.kind = Outcome::Kind::kAnswered;
+  refusal.saStatus = codec::kSaReqInvalid;
+  uint64_t fields = 0;
+  if (outcome.kind == Outcome::Kind::kAnswered && outcome.saStatus == codec::kSaOk) {
+    fields = differingComponents(outcome.record, member->spec->record, member->spec->mask);
+  }
+  fail(*member, kEINVAL, &refusal, fields);
+}
+
+void Client::onLateSuccess(const Query& query, const McMemberRecord& record) {
+  GroupKey key;
+  key.mgid = record.mgid;
+  key.portGid = query.portGid;
+  Group& group = groupFor(key);
+  owe(group, without(query.bits, group.needed()));
+  settle(group);
+}
+
+/** Notes that `bits` may stand at the SA without anybody wanting them. */
+void Client::owe(Group& group, uint8_t bits) {
+  if (group.work == Group::Work::kLeave) {
+    // The Delete under way may have been executed before the Set that has just turned up.
+    group.relapsed |= bits;
+    return;
+  }
+  group.owed |= without(bits, group.held);
+  clearStale(group, group.owed);
+}
+
+// ---------------------------------------------------------------------------------------------
+// Resets
+
+void Client::onPortEvent(const PortEvent& event) {
+  ++stats_.portEvents;
+  Diagnostic diagnostic;
+  diagnostic.kind = DiagnosticKind::kPortEvent;
+  diagnostic.reason = event.reason;
+  diagnose(diagnostic);
+  switch (event.reason) {
+    case ResetReason::kNone:
+      settleAll();
+      break;
+    case ResetReason::kPkeyChange:
+      resetPartitions(event.pkeysBefore);
+      break;
+    case ResetReason::kDeviceRemoved:
+      removed_ = true;
+      resetPort(event.reason);
+      break;
+    default:
+      resetPort(event.reason);
+      break;
+  }
+}
+
+void Client::resetPort(ResetReason reason) {
+  for (Group* group : rota_) {
+    interrupt(*group);
+    resetMembers(*group, reason);
+    if (removed_) clearStale(*group, group->stale);
+  }
+  // Only now that all members have been told do joins in line go on.
+  settleAll();
+}
+
+void Client::resetPartitions(const std::vector<uint16_t>& before) {
+  const std::vector<uint16_t>& now = transport_.port().pkeys;
+  std::vector<Group*> concerned;
+  for (Group* group : rota_) {
+    if (group->active.empty()) continue;
+    const uint16_t pkey = group->record.pkey;
+    if (indexOfPartition(before, pkey) == indexOfPartition(now, pkey)) continue;
+    interrupt(*group);
+    resetMembers(*group, ResetReason::kPkeyChange);
+    concerned.push_back(group);
+  }
+  for (Group* group : concerned) settle(*group);
+}
+
+/** Gives up the request under way, so that the group can start afresh. */
+void Client::interrupt(Group& group) {
+  switch (group.work) {
+    case Group::Work::kNone:
+      return;
+    case Group::Work::kAudit:
+      cancelQuestion(group);
+      return;
+    case Group::Work::kExplain:
+      cancelQuestion(group);
+      onExplainOutcome(group, Outcome{});
+      return;
+    case Group::Work::kLeave: {
+      requester_.abandon(now_, group.request);
+      endWork(group);
+      group.leaveFailures = 0;
+      // The bits of an overdue leave stand nowhere else any more.
+      if (group.overdue) owe(group, group.workBits);
+      group.overdue = false;
+      owe(group, std::exchange(group.relapsed, uint8_t{0}));
+      return;
+    }
+    case Group::Work::kJoin: {
+      const bool unresolved = requester_.abandon(now_, group.request);
+      endWork(group);
+      if (unresolved && !group.key.mgid.isZero()) owe(group, group.workBits);
+      if (Member* member = std::exchange(group.joining, nullptr)) {
+        member->state = Member::State::kWaiting;
+        member->place = group.waiting.insert(group.waiting.begin(), member);
+      }
+      return;
+    }
+  }
+}
+
+void Client::resetMembers(Group& group, ResetReason reason) {
+  const uint8_t kept = static_cast<uint8_t>(group.held & group.needed());
+  const uint8_t leaving = without(group.held, kept);
+  group.held = 0;
+  while (!group.active.empty()) {
+    Member& member = *group.active.front();
+    group.active.pop_front();
+    --activeMembers_;
+    Completion completion;
+    completion.status = kENETRESET;
+    completion.reason = reason;
+    ++stats_.resets;
+    complete(member, std::move(completion));
+  }
+  group.counts = {};
+  owe(group, leaving);
+  if (kept != 0) setStale(group, kept, options_.staleLeave);
+}
+
+void Client::setStale(Group& group, uint8_t bits, Duration delay) {
+  if (bits == 0) return;
+  if (group.stale != 0) stale_.erase(group.stalePlace);
+  group.stale |= bits;
+  group.stalePlace = stale_.emplace(after(now_, delay), &group);
+}
+
+void Client::clearStale(Group& group, uint8_t bits) {
+  if (group.stale == 0) return;
+  group.stale = without(group.stale, bits);
+  if (group.stale == 0) stale_.erase(group.stalePlace);
+}
+
+// ---------------------------------------------------------------------------------------------
+// Audit
+
+bool Client::auditable(const Group& group) const {
+  return !group.active.empty() && group.work == Group::Work::kNone && !group.ready;
+}
+
+void Client::scheduleAudit() {
+  std::uniform_real_distribution<double> jitter(0.8, 1.2);
+  nextAudit_ =
+      after(now_, std::chrono::duration_cast<Duration>(options_.auditInterval * jitter(random_)));
+}
+
+void Client::auditInTurn() {
+  if (options_.auditInterval == Duration{0}) return;
+  if (activeMembers_ == 0) {
+    nextAudit_ = kNever;
+    return;
+  }
+  if (nextAudit_ == kNever) scheduleAudit();
+  if (now_ < nextAudit_) return;
+  scheduleAudit();
+  for (size_t i = 0; i < rota_.size(); ++i) {
+    Group& group = *rota_.front();
+    rota_.splice(rota_.end(), rota_, rota_.begin());
+    if (!auditable(group) || group.auditDue) continue;
+    group.auditDue = true;
+    group.auditPlace = audits_.insert(audits_.end(), &group);
+    return;
+  }
+}
+
+/** One membership is gone without an event; the others are looked at at once. */
+void Client::auditRest() {
+  if (sweeping_) return;
+  sweeping_ = true;
+  for (Group* group : rota_) {
+    if (!auditable(*group) || group->auditDue) continue;
+    group->auditDue = true;
+    group->auditPlace = audits_.insert(audits_.end(), group);
+  }
+}
+
+void Client::onAuditOutcome(Group& group, const Outcome& outcome) {
+  // Silence, BUSY and refusals prove nothing.
+  if (outcome.kind != Outcome::Kind::kAnswered) return;
+  const bool gone = outcome.saStatus == codec::kSaNoRecords;
+  const bool found = outcome.saStatus == codec::kSaOk;
+  const bool changed = found && (outcome.record.mlid != group.record.mlid ||
+                                 outcome.record.qkey != group.record.qkey ||
+                                 outcome.record.pkey != group.record.pkey);
+  if (!gone && !changed) return;
+  if (gone) group.held = 0;
+  resetMembers(group, ResetReason::kMembershipLost);
+  auditRest();
+}
+
+// ---------------------------------------------------------------------------------------------
+// Telling
+
+void Client::activate(Group& group, Member& member) {
+  member.state = Member::State::kActive;
+  member.spec.reset();
+  member.place = group.active.insert(group.active.end(), &member);
+  ++activeMembers_;
+  for (size_t i = 0; i < 4; ++i) {
+    if (member.bits & (1u << i)) ++group.counts[i];
+  }
+  ++stats_.joined;
+  Completion completion;
+  completion.handle = member.id;
+  completion.record = group.record;
+  // What this handle holds, not what the port has gathered.
+  completion.record->joinState = member.bits;
+  member.sink->complete(std::move(completion));
+}
+
+/** The last word to a handle: it stays in the table only for its free. */
+void Client::complete(Member& member, Completion completion) {
+  completion.handle = member.id;
+  if (member.state == Member::State::kWaiting) member.group->waiting.erase(member.place);
+  member.state = Member::State::kOver;
+  member.group = nullptr;
+  member.spec.reset();
+  member.sink->complete(std::move(completion));
+}
+
+void Client::fail(Member& member, int status, const Outcome* outcome, uint64_t fields) {
+  ++stats_.failed;
+  Completion completion;
+  completion.status = status;
+  completion.fields = fields;
+  if (outcome != nullptr) completion.saStatus = outcome->saStatus;
+  complete(member, std::move(completion));
+}
+
+void Client::diagnose(const Diagnostic& diagnostic) {
+  for (CompletionSink* sink : sinks_) sink->diagnose(diagnostic);
+}
+
+// ---------------------------------------------------------------------------------------------
+
+void Client::onMad(const ReceivedMad& mad) { requester_.onMad(now_, mad); }
+
+Instant Client::run(Instant now) {
+  now_ = now;
+  const Instant poll = transport_.poll(now, *this);
+  requester_.run(now);
+  auditInTurn();
+  fillWindow();
+  Instant next = std::min(poll, requester_.nextDeadline());
+  next = std::min(next, nextAudit_);
+  if (!stale_.empty() && windowOpen()) next = std::min(next, stale_.begin()->first);
+  return next;
+}
+
+}  // namespace rxib::sa

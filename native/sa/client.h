@@ -1,0 +1,125 @@
+// The SA client of one port: the group table and its state machine (docs/sa-client.md).
+//
+// One thread calls everything here. Requests to one group are serialised; groups run side by side
+// within the window. A membership belongs to the port: handles on one group share it, counted per
+// join-state bit.
+#pragma once
+
+#include <list>
+#include <map>
+#include <memory>
+#include <random>
+#include <unordered_map>
+#include <unordered_set>
+
+#include "core/completion.h"
+#include "core/mad_transport.h"
+#include "sa/group.h"
+#include "sa/options.h"
+#include "sa/requester.h"
+
+namespace rxib::sa {
+
+class Client final : public MadTransport::Listener {
+ public:
+  Client(MadTransport& transport, const Options& options, PortStats& stats);
+
+  void attach(CompletionSink* sink) { sinks_.insert(sink); }
+  /** Frees every handle of `sink`, which is not called again. */
+  void detach(Instant now, CompletionSink* sink);
+
+  void join(Instant now, HandleId id, const JoinSpec& spec, CompletionSink* sink);
+  /** Unknown handles are ignored, so that a free is harmless however late it comes. */
+  void free(Instant now, HandleId id);
+
+  /** Deletes what is left of memberships lost to a reset now instead of later. */
+  void leaveStaleNow(Instant now);
+
+  /** Polls the transport, does what is due, returns the next deadline. */
+  Instant run(Instant now);
+
+  /** Whether a freed handle has not yet left a fabric that could be told. */
+  bool unsettled() const { return unsettledGroups_ > 0; }
+
+  void onMad(const ReceivedMad& mad) override;
+  void onPortEvent(const PortEvent& event) override;
+
+ private:
+  // Table
+  Group& groupFor(const GroupKey& key);
+  void eraseIfIdle(Group& group);
+
+  // Deciding
+  void settle(Group& group);
+  void answerWaiting(Group& group);
+  void countUnsettled(Group& group);
+  void makeReady(Group& group);
+  void makeUnready(Group& group);
+  void fillWindow();
+  bool beginOverdueLeave();
+  bool windowOpen() const;
+  bool usable() const;
+
+  // Work
+  void beginJoin(Group& group);
+  void beginLeave(Group& group, uint8_t bits, bool overdue);
+  void beginAudit(Group& group);
+  void beginExplain(Group& group, Member& member);
+  void begin(Group& group, Group::Work work, const Query& query);
+  void endWork(Group& group);
+  void cancelQuestion(Group& group);
+  void onOutcome(RequestId id, const Query& query, const Outcome& outcome);
+  void onJoinOutcome(Group& group, const Query& query, const Outcome& outcome);
+  void onLeaveOutcome(Group& group, const Outcome& outcome);
+  void onAuditOutcome(Group& group, const Outcome& outcome);
+  void onExplainOutcome(Group& group, const Outcome& outcome);
+  void onLateSuccess(const Query& query, const McMemberRecord& record);
+  bool assigned(Group& group, const McMemberRecord& record);
+
+  // Resets
+  void resetPort(ResetReason reason);
+  void resetPartitions(const std::vector<uint16_t>& before);
+  void interrupt(Group& group);
+  void resetMembers(Group& group, ResetReason reason);
+  void setStale(Group& group, uint8_t bits, Duration delay);
+  void clearStale(Group& group, uint8_t bits);
+  void owe(Group& group, uint8_t bits);
+  void settleAll();
+
+  // Audit
+  void scheduleAudit();
+  void auditInTurn();
+  void auditRest();
+  bool auditable(const Group& group) const;
+
+  // Telling
+  void activate(Group& group, Member& member);
+  void complete(Member& member, Completion completion);
+  void fail(Member& member, int status, const Outcome* outcome = nullptr, uint64_t fields = 0);
+  void diagnose(const Diagnostic& diagnostic);
+
+  MadTransport& transport_;
+  const Options options_;
+  PortStats& stats_;
+  Requester requester_;
+  Instant now_{};
+  std::unordered_map<GroupKey, std::unique_ptr<Group>, GroupKeyHash> groups_;
+  std::unordered_map<HandleId, Member> members_;
+  std::unordered_map<RequestId, Group*> requests_;
+  std::unordered_set<CompletionSink*> sinks_;
+  std::list<Group*> rota_;   // every group; the audit takes them in turn
+  std::list<Group*> ready_;  // joins and leaves, in order
+  std::list<Group*> audits_;
+  std::multimap<Instant, Group*> stale_;  // by the time at which their stale bits are deleted
+  size_t activeMembers_ = 0;
+  size_t auditsUnderWay_ = 0;
+  Instant nextAudit_ = kNever;
+  bool sweeping_ = false;  // a loss was found: the rest of the port is being checked
+  bool removed_ = false;
+  bool watching_ = false;
+  uint64_t lastSerial_ = 0;
+  size_t unsettledGroups_ = 0;
+  std::mt19937_64 random_;
+};
+
+}  // namespace rxib::sa

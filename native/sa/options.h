@@ -1,0 +1,24 @@
+// What the owner of a port may decide about its SA client.
+#pragma once
+
+#include <cstdint>
+
+#include "core/clock.h"
+
+namespace rxib::sa {
+
+struct Options {
+  Duration requestTimeout = std::chrono::milliseconds{3000};  // in all, over the attempts
+  int attempts = 3;
+  int maxOutstanding = 64;
+  Duration auditInterval = std::chrono::milliseconds{10000};  // 0: no audit
+  Duration staleLeave = std::chrono::milliseconds{30000};
+  // How often a leave is tried again after its first request ended without success.
+  int leaveRetries = 3;
+  // How long an attempt that was never answered is remembered, so that a late success is noticed.
+  Duration lateReplyMemory = std::chrono::seconds{60};
+  // Start of the transaction ids and of the audit's jitter; unpredictable in production.
+  uint64_t seed = 0;
+};
+
+}  // namespace rxib::sa

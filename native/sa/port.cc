@@ -1,0 +1,127 @@
+#include "sa/port.h"
+
+#include <algorithm>
+#include <utility>
+
+namespace rxib::sa {
+
+Port::Port(std::unique_ptr<MadTransport> transport, const Options& options)
+    : transport_(std::move(transport)), client_(*transport_, options, stats_) {}
+
+Port::~Port() { transport_->stop(); }
+
+void Port::start(Waker& waker) {
+  waker_ = &waker;
+  transport_->start(waker);
+  state_ = transport_->port();
+}
+
+void Port::push(Command command) {
+  {
+    std::lock_guard<std::mutex> lock(mutex_);
+    if (command.kind == Command::Kind::kJoin) {
+      // Counted here and not when executed, so that a caller sees its own calls at once.
+      ++stats_.joinsStarted;
+      ++stats_.handlesAlive;
+    } else if (command.kind == Command::Kind::kFree) {
+      ++stats_.handlesFreed;
+      --stats_.handlesAlive;
+    }
+    commands_.push_back(std::move(command));
+  }
+  waker_->wake();
+}
+
+void Port::attach(std::shared_ptr<CompletionSink> sink) {
+  Command command{Command::Kind::kAttach};
+  command.owned = std::move(sink);
+  push(std::move(command));
+}
+
+void Port::detach(const std::shared_ptr<CompletionSink>& sink) {
+  Command command{Command::Kind::kDetach};
+  command.owned = sink;
+  push(std::move(command));
+}
+
+void Port::join(HandleId id, const JoinSpec& spec, CompletionSink* sink) {
+  Command command{Command::Kind::kJoin};
+  command.id = id;
+  command.sink = sink;
+  command.spec = std::make_unique<JoinSpec>(spec);
+  push(std::move(command));
+}
+
+void Port::free(HandleId id) {
+  Command command{Command::Kind::kFree};
+  command.id = id;
+  push(std::move(command));
+}
+
+void Port::leaveStaleNow() { push(Command{Command::Kind::kLeaveStale}); }
+
+PortStats Port::stats() const { return stats_; }
+
+PortState Port::state() const {
+  std::lock_guard<std::mutex> lock(mutex_);
+  return state_;
+}
+
+bool Port::unsettled() const {
+  std::lock_guard<std::mutex> lock(mutex_);
+  return busy_ || !commands_.empty();
+}
+
+bool Port::waitSettled(Duration limit) const {
+  std::unique_lock<std::mutex> lock(mutex_);
+  return settled_.wait_for(lock, limit, [this] { return !busy_ && commands_.empty(); });
+}
+
+void Port::execute(Instant now, Command& command) {
+  switch (command.kind) {
+    case Command::Kind::kAttach:
+      client_.attach(command.owned.get());
+      sinks_.push_back(std::move(command.owned));
+      break;
+    case Command::Kind::kDetach:
+      client_.detach(now, command.owned.get());
+      sinks_.erase(std::remove(sinks_.begin(), sinks_.end(), command.owned), sinks_.end());
+      break;
+    case Command::Kind::kJoin:
+      client_.join(now, command.id, *command.spec, command.sink);
+      break;
+    case Command::Kind::kFree:
+      client_.free(now, command.id);
+      break;
+    case Command::Kind::kLeaveStale:
+      client_.leaveStaleNow(now);
+      break;
+  }
+}
+
+Instant Port::run(Instant now) {
+  std::vector<Command> commands;
+  {
+    std::lock_guard<std::mutex> lock(mutex_);
+    commands.swap(commands_);
+    // Until the commands are executed, nobody may believe that they have been.
+    if (!commands.empty()) busy_ = true;
+  }
+  for (Command& command : commands) execute(now, command);
+  const Instant next = client_.run(now);
+  bool nowSettled = false;
+  {
+    std::lock_guard<std::mutex> lock(mutex_);
+    const bool busy = client_.unsettled();
+    nowSettled = busy_ && !busy && commands_.empty();
+    busy_ = busy;
+    state_ = transport_->port();
+  }
+  if (nowSettled) {
+    settled_.notify_all();
+    for (const auto& sink : sinks_) sink->settled();
+  }
+  return next;
+}
+
+}  // namespace rxib::sa

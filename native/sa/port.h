@@ -1,0 +1,74 @@
+// An opened port as an actor: commands go in by a queue from any thread, completions go out through
+// sinks, and whoever drives the machine owns all state of the SA client.
+#pragma once
+
+#include <condition_variable>
+#include <memory>
+#include <mutex>
+#include <vector>
+
+#include "core/completion.h"
+#include "core/machine.h"
+#include "core/mad_transport.h"
+#include "sa/client.h"
+#include "sa/options.h"
+
+namespace rxib::sa {
+
+class Port final : public Machine {
+ public:
+  Port(std::unique_ptr<MadTransport> transport, const Options& options);
+  /** The driver has stopped running the machine by now. Outstanding requests are dropped. */
+  ~Port() override;
+
+  /** Before the first run; `waker` outlives the port. */
+  void start(Waker& waker);
+
+  // From any thread.
+
+  /** `sink` is kept until detach(). */
+  void attach(std::shared_ptr<CompletionSink> sink);
+  /** Frees every handle of `sink`; the port lets go of it when it comes to it. */
+  void detach(const std::shared_ptr<CompletionSink>& sink);
+  void join(HandleId id, const JoinSpec& spec, CompletionSink* sink);
+  void free(HandleId id);
+  /** Deletes what is left of lost memberships without waiting for their time. */
+  void leaveStaleNow();
+
+  PortStats stats() const;
+  PortState state() const;
+  /** Whether some freed handle may not yet have left the fabric. */
+  bool unsettled() const;
+  /** Blocks until the port is settled; false when `limit` passed first. */
+  bool waitSettled(Duration limit) const;
+
+  Instant run(Instant now) override;
+
+ private:
+  struct Command {
+    enum class Kind : uint8_t { kAttach, kDetach, kJoin, kFree, kLeaveStale };
+    explicit Command(Kind commandKind) : kind(commandKind) {}
+    Kind kind;
+    HandleId id = 0;
+    CompletionSink* sink = nullptr;
+    std::unique_ptr<JoinSpec> spec;
+    std::shared_ptr<CompletionSink> owned;
+  };
+
+  void push(Command command);
+  void execute(Instant now, Command& command);
+
+  std::unique_ptr<MadTransport> transport_;
+  PortStats stats_;
+  Client client_;
+  Waker* waker_ = nullptr;
+  std::vector<std::shared_ptr<CompletionSink>> sinks_;  // the machine's
+
+  mutable std::mutex mutex_;
+  mutable std::condition_variable settled_;
+  std::vector<Command> commands_;
+  bool busy_ = false;  // as of the last run
+  PortState state_;
+};
+
+}  // namespace rxib::sa
