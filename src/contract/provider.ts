@@ -55,6 +55,13 @@ export interface MulticastProvider {
    * a later grant is left again by the provider.
    */
   freeMulticast(handle: MulticastHandle): void;
+  /**
+   * Says which device and port a request will use. Called before `joinMulticast`, whose request then
+   * names them, and not again when `rejoinOnReset` renews a membership: that keeps the port of the
+   * first. Where it is missing, `device` and `port` stay as the user gave them. Throws a MulticastError
+   * for an unknown device or port (ENODEV) or when no port is active (EAGAIN).
+   */
+  resolvePort?(request: ResolvedJoinRequest): { device?: string; port?: number };
   /** Resolves when every freed handle has left the fabric. */
   idle?(): Promise<void>;
   stats?(): ProviderStats;

@@ -1,0 +1,21 @@
+import { formatGid, isMulticastGid, parseGid } from './gid.js';
+
+/** The MGID that asks the subnet administrator to assign one. */
+export const UNASSIGNED_MGID = '::';
+
+/**
+ * The canonical text of an MGID: a multicast GID in any usual IPv6 spelling, or `'::'` to ask the
+ * subnet administrator for one.
+ *
+ * @throws TypeError for text that is no GID, RangeError for a GID that is no multicast GID.
+ */
+export function canonicalMgid(text: string): string {
+  const bytes = parseGid(text);
+  const canonical = formatGid(bytes);
+  if (canonical !== UNASSIGNED_MGID && !isMulticastGid(bytes)) {
+    throw new RangeError(
+      `'${text}' is no multicast GID; expected one within ff00::/8, or '::' to have one assigned`,
+    );
+  }
+  return canonical;
+}

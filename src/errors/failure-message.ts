@@ -1,0 +1,76 @@
+import { errnoName } from './errno.js';
+import type { MulticastErrorDetails } from './multicast-error.js';
+import type { ResetReason } from './reset-reason.js';
+import { saStatusName } from './sa-status.js';
+
+const ADVICE: Readonly<Record<string, string>> = {
+  EPERM: 'not permitted; run as a user who may open the InfiniBand devices',
+  EACCES: 'permission denied; run as a user who may open the InfiniBand devices',
+  EIO: 'the request could not be sent; check the port, then try again',
+  EAGAIN: 'the port is not active or knows no subnet manager yet; try again when it does',
+  EBUSY: 'the port is in use with other options, or by another copy of this package',
+  ENODEV: 'there is no such device or provider; list what exists with `rx-ib-multicast devices`',
+  EINVAL: 'the record does not fit the group; compare it with the group at the subnet manager',
+  EPROTO:
+    'the provider reported something that is no valid completion; this is a fault of the provider',
+  EOPNOTSUPP: 'the provider cannot do this; choose another provider',
+  EADDRNOTAVAIL: 'the address is not available yet; try again',
+  ENETDOWN: 'the network is down; try again when the port is active',
+  ENETRESET: 'the membership is lost; join again to go on receiving (see rejoinOnReset)',
+  ESHUTDOWN: 'the SA client was unregistered; register a new one',
+  ETIMEDOUT: 'no answer in time; check that a subnet manager is running, then try again',
+};
+
+const SA_ADVICE: Readonly<Record<string, string>> = {
+  BUSY: 'the subnet manager stayed busy; try again later',
+  NO_RESOURCES: 'the subnet manager has no multicast LID left; leave groups that are not needed',
+  REQ_INVALID: 'the record differs from the existing group, or the group cannot be created with it',
+  REQ_INVALID_GID: 'the MGID or the port GID is not acceptable to the subnet manager',
+  INSUFFICIENT_COMPONENTS:
+    'the group does not exist and the record has too few fields to create it; give the missing fields',
+  REQ_DENIED: 'the subnet manager denied the request; check partitions and its multicast rules',
+};
+
+const REASONS: Readonly<Record<ResetReason, string>> = {
+  'port-error': 'the port went down',
+  'lid-change': 'the LID of the port changed',
+  'sm-change': 'another subnet manager took over',
+  'client-reregister': 'the subnet manager asked for registration anew',
+  'pkey-change': 'the P_Key table changed',
+  'gid-change': 'the GID of the port changed',
+  'membership-lost': 'the subnet manager no longer knows the membership',
+  'address-change': 'the address of the interface changed',
+  'device-removed': 'the device was removed',
+  'group-error': 'the group failed',
+};
+
+/** The text of a failure that came without one: where, what happened, and what to do about it. */
+export function failureMessage(details: MulticastErrorDetails): string {
+  const code = errnoName(details.status);
+  const place = [
+    details.mgid,
+    details.device === undefined
+      ? undefined
+      : details.device + (details.port === undefined ? '' : `/${String(details.port)}`),
+  ].filter((part) => part !== undefined);
+  const what =
+    details.reason !== undefined
+      ? `${REASONS[details.reason]}: ${
+          details.reason === 'device-removed'
+            ? 'the membership is lost for good'
+            : (ADVICE[code] ?? 'failed')
+        }`
+      : ((details.saStatus === undefined ? undefined : SA_ADVICE[saStatusName(details.saStatus)]) ??
+        ADVICE[code] ??
+        'the join failed');
+  const sa =
+    details.saStatus === undefined
+      ? ''
+      : `; SA status 0x${details.saStatus.toString(16).padStart(4, '0')} ${saStatusName(details.saStatus)}`;
+  const fields =
+    details.fields === undefined || details.fields.length === 0
+      ? ''
+      : `; fields: ${details.fields.join(', ')}`;
+  const label = code === 'UNKNOWN' ? `UNKNOWN (status ${String(details.status)})` : code;
+  return `${place.length === 0 ? '' : `${place.join(' on ')}: `}${label}: ${what}${sa}${fields}`;
+}

@@ -1,0 +1,237 @@
+import { Observable } from 'rxjs';
+import type { Subscriber, Subscription } from 'rxjs';
+import type { MulticastEvent } from '../contract/event.js';
+import type { JoinCompletion, MulticastHandle } from '../contract/provider.js';
+import type { Arg, JoinRequest, ResolvedJoinRequest } from '../contract/request.js';
+import { publishDiagnostic } from '../errors/diagnostics.js';
+import type { DiagnosticMessage } from '../errors/diagnostics.js';
+import { Errno } from '../errors/errno.js';
+import { failureMessage } from '../errors/failure-message.js';
+import { MulticastError } from '../errors/multicast-error.js';
+import type { MulticastErrorDetails } from '../errors/multicast-error.js';
+import { wrapThrown } from '../errors/wrap-thrown.js';
+import { currentChain, noteOrigin } from './rejoin-chain.js';
+import { resolveJoinRequest } from './resolve-join-request.js';
+import type { Resolution } from './resolve-join-request.js';
+import { clientScope } from './sa-client.js';
+
+/** One subscription: one join, one handle, freed exactly once. */
+class Join<C> {
+  readonly #subscriber: Subscriber<MulticastEvent<C | undefined>>;
+  readonly #request: ResolvedJoinRequest<C | undefined>;
+  readonly #scope: { begin(): void; end(): void } | undefined;
+  /** Boxed, since whether there is a handle must not depend on what a provider takes for one. */
+  #handle: { readonly value: MulticastHandle } | undefined;
+  #ended = false;
+  #joined = false;
+  /** The MGID joined: assigned or mapped ones are known only from the record. */
+  #mgid: string | undefined;
+  /** Completions that must wait, in order; present while joinMulticast or its aftermath runs. */
+  #waiting: JoinCompletion[] | undefined;
+  #timer: Subscription | undefined;
+  #dropped = 0;
+
+  constructor(subscriber: Subscriber<MulticastEvent<C | undefined>>, resolution: Resolution<C>) {
+    this.#subscriber = subscriber;
+    this.#request = resolution.request;
+    this.#mgid = resolution.request.record.mgid;
+    this.#scope = resolution.client === undefined ? undefined : clientScope(resolution.client);
+  }
+
+  start(): void {
+    const { provider } = this.#request;
+    const waiting: JoinCompletion[] = [];
+    this.#waiting = waiting;
+    this.#scope?.begin();
+    let handle: MulticastHandle;
+    try {
+      handle = provider.joinMulticast(this.#request, (completion) => {
+        if (this.#waiting === undefined) this.#complete(completion);
+        else this.#waiting.push(completion);
+      });
+    } catch (thrown) {
+      // There is no handle, so nothing is freed, and what the provider has queued means nothing.
+      this.#waiting = undefined;
+      this.#scope?.end();
+      this.refuse(thrown);
+      return;
+    }
+    this.#handle = { value: handle };
+    if (this.#ended) {
+      // Unsubscribed while the provider was on the stack: there was no handle to free until now.
+      this.#waiting = undefined;
+      this.#free();
+      return;
+    }
+    for (let next = waiting.shift(); next !== undefined; next = waiting.shift()) {
+      // The last one is handled with the queue closed, so that what it provokes is not held back.
+      if (waiting.length === 0) this.#waiting = undefined;
+      this.#complete(next);
+    }
+    this.#waiting = undefined;
+    if (!this.#ended && !this.#joined) this.#startTimer();
+  }
+
+  /** Ends the stream with what kept the join from starting. */
+  refuse(thrown: unknown): void {
+    const { device, port } = this.#request;
+    this.#fail(wrapThrown(thrown, { device, port, mgid: this.#mgid }));
+  }
+
+  /** Unsubscription, and the end of the stream after a failure. */
+  dispose(): void {
+    this.#ended = true;
+    this.#timer?.unsubscribe();
+    this.#free();
+  }
+
+  #complete(completion: JoinCompletion): void {
+    // The seam is open to anyone, so that what arrives is not taken for what its type says.
+    const { status, record, saStatus, fields, reason, message } =
+      (completion as Partial<JoinCompletion> | undefined) ?? {};
+    if (this.#ended) {
+      this.#drop('rx-ib-multicast:late-completion', { status });
+    } else if (status === undefined || !Number.isInteger(status)) {
+      this.#failProtocol(`a completion with the status ${String(status)}, which is no integer`);
+    } else if (status !== 0) {
+      const details = this.#details({ status, saStatus, fields, reason });
+      this.#fail(new MulticastError(message ?? failureMessage(details), details));
+    } else if (this.#joined) {
+      this.#drop('rx-ib-multicast:duplicate-completion', { status });
+    } else if (typeof record !== 'object' || (record as unknown) === null) {
+      this.#failProtocol('success without a record');
+    } else {
+      this.#joined = true;
+      this.#timer?.unsubscribe();
+      this.#mgid = record.mgid;
+      const request = this.#request;
+      this.#subscriber.next({
+        type: 'joined',
+        status: 0,
+        record,
+        request,
+        context: request.context,
+      });
+    }
+  }
+
+  #details(of: MulticastErrorDetails): MulticastErrorDetails {
+    return { device: this.#request.device, port: this.#request.port, mgid: this.#mgid, ...of };
+  }
+
+  #failProtocol(what: string): void {
+    this.#fail(
+      new MulticastError(
+        `the provider '${this.#request.provider.name}' reported ${what}; this is a fault of the provider`,
+        this.#details({ status: Errno.EPROTO }),
+      ),
+    );
+  }
+
+  #fail(error: MulticastError): void {
+    if (this.#ended) return;
+    // Freed before anybody is told, so that no consumer starts a join while this handle is alive.
+    this.dispose();
+    const request = this.#request;
+    const event = { status: error.errno, error, request, context: request.context };
+    this.#subscriber.next(
+      error.code === 'ENETRESET'
+        ? { type: 'reset', reason: error.reason ?? 'group-error', ...event }
+        : { type: 'error', ...event },
+    );
+    this.#subscriber.error(error);
+  }
+
+  #free(): void {
+    const handle = this.#handle;
+    if (handle === undefined) return;
+    this.#handle = undefined;
+    const { provider, device, port } = this.#request;
+    try {
+      provider.freeMulticast(handle.value);
+    } catch (error) {
+      publishDiagnostic('rx-ib-multicast:leave-failed', () => ({
+        provider: provider.name,
+        device,
+        port,
+        mgid: this.#mgid,
+        error,
+      }));
+    }
+    this.#scope?.end();
+  }
+
+  #startTimer(): void {
+    const { joinTimeoutMs, scheduler } = this.#request;
+    if (joinTimeoutMs === Infinity) return;
+    this.#timer = scheduler.schedule(() => {
+      if (this.#joined) return;
+      this.#fail(
+        new MulticastError(
+          `${this.#mgid ?? this.#request.group ?? 'the group'}: not joined within joinTimeoutMs (${String(joinTimeoutMs)} ms); check that a subnet manager is running, then try again`,
+          this.#details({ status: Errno.ETIMEDOUT }),
+        ),
+      );
+    }, joinTimeoutMs);
+    // A scheduler may have run the work at once.
+    if (this.#ended) this.#timer.unsubscribe();
+  }
+
+  #drop(
+    name: 'rx-ib-multicast:late-completion' | 'rx-ib-multicast:duplicate-completion',
+    message: DiagnosticMessage,
+  ): void {
+    this.#dropped += 1;
+    const { provider, device, port } = this.#request;
+    publishDiagnostic(name, () => ({
+      provider: provider.name,
+      device,
+      port,
+      mgid: this.#mgid,
+      count: this.#dropped,
+      ...message,
+    }));
+  }
+}
+
+/**
+ * Joins a multicast group for as long as it is subscribed to.
+ *
+ * Each subscription makes one join at the provider and frees it exactly once, in every outcome. The
+ * stream gives `joined` at most once; a failure is first an `error` or `reset` event, then the same
+ * MulticastError as error notification, with the handle freed before either. It never completes.
+ *
+ * @param request What to join, or a factory that is called once per subscription. A request that is
+ * not as documented ends the stream with a TypeError or RangeError that names the field, and without
+ * an event; so does what a factory throws.
+ */
+export function joinMulticast$<C>(
+  request: Arg<JoinRequest<C> & { context: C }>,
+): Observable<MulticastEvent<C>>;
+export function joinMulticast$<C = undefined>(
+  request: Arg<JoinRequest<C>>,
+): Observable<MulticastEvent<C | undefined>>;
+export function joinMulticast$<C>(
+  request: Arg<JoinRequest<C>>,
+): Observable<MulticastEvent<C | undefined>> {
+  const origin = {};
+  return new Observable((subscriber) => {
+    // The chain is asked for before a factory runs, which may subscribe to other things.
+    const pin = currentChain()?.pinOf(origin);
+    let resolution: Resolution<C>;
+    try {
+      resolution = resolveJoinRequest(typeof request === 'function' ? request() : request, pin);
+    } catch (misuse) {
+      subscriber.error(misuse);
+      return;
+    }
+    noteOrigin(resolution.request, origin);
+    const join = new Join(subscriber, resolution);
+    subscriber.add(() => {
+      join.dispose();
+    });
+    if (subscriber.closed) return;
+    if (resolution.refusal === undefined) join.start();
+    else join.refuse(resolution.refusal.thrown);
+  });
+}

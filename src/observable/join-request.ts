@@ -1,0 +1,154 @@
+import { inspect } from 'node:util';
+import { asyncScheduler } from 'rxjs';
+import type { SchedulerLike } from 'rxjs';
+import { parseIpGroup } from '../address/ip-group.js';
+import type { MulticastProvider } from '../contract/provider.js';
+import type { JoinRequest } from '../contract/request.js';
+import type { SaClient } from '../contract/sa-client.js';
+import { canonicalRecord } from '../records/canonical-record.js';
+import { MC_MEMBER_MASK_ALL, recordComponentMask } from '../records/component-mask.js';
+import type { McMemberRecordInit } from '../records/mc-member-record.js';
+import { checkDuration, checkScheduler } from './time-options.js';
+
+/** A request whose every field was checked, with defaults filled in; nothing is chosen or opened yet. */
+export interface CheckedJoinRequest<C> {
+  readonly provider?: MulticastProvider;
+  readonly client?: SaClient;
+  readonly device?: string;
+  readonly port?: number;
+  readonly record: Readonly<McMemberRecordInit>;
+  readonly group?: string;
+  readonly componentMask: bigint;
+  readonly joinTimeoutMs: number;
+  readonly scheduler: SchedulerLike;
+  readonly context: C | undefined;
+}
+
+const FIELDS: readonly string[] = [
+  'provider',
+  'client',
+  'device',
+  'port',
+  'record',
+  'group',
+  'componentMask',
+  'joinTimeoutMs',
+  'scheduler',
+  'context',
+] satisfies readonly (keyof JoinRequest)[];
+
+const DEFAULT_JOIN_TIMEOUT_MS = 15_000;
+
+function checkObject(name: string, value: unknown, methods: readonly string[]): void {
+  const target = value as Record<string, unknown> | null;
+  if (
+    (typeof value !== 'object' && typeof value !== 'function') ||
+    target === null ||
+    !methods.every((method) => typeof target[method] === 'function')
+  ) {
+    throw new TypeError(
+      `${name} is ${inspect(value, { depth: 0 })}; expected an object with ${methods.join(' and ')}`,
+    );
+  }
+}
+
+/** Checks that a value is a provider. */
+export function checkProvider(value: MulticastProvider): void {
+  checkObject('provider', value, ['joinMulticast', 'freeMulticast']);
+}
+
+/** Checks that a value is the name of a device. */
+export function checkDevice(value: string): void {
+  if (typeof value !== 'string' || value === '') {
+    throw new TypeError(
+      `device is ${inspect(value)}; expected the name of an RDMA device, for example 'mlx5_0'`,
+    );
+  }
+}
+
+/** Checks that a value is the number of a port. */
+export function checkPort(value: number): void {
+  const accepted = 'expected an integer from 1 to 255';
+  if (typeof value !== 'number') throw new TypeError(`port is ${inspect(value)}; ${accepted}`);
+  if (!Number.isInteger(value) || value < 1 || value > 255) {
+    throw new RangeError(`port is ${String(value)}; ${accepted}`);
+  }
+}
+
+function checkMask(value: bigint): void {
+  const accepted = `expected a bigint from 0n to 0x${MC_MEMBER_MASK_ALL.toString(16)}n`;
+  if (typeof value !== 'bigint') {
+    throw new TypeError(`componentMask is ${inspect(value)}; ${accepted}`);
+  }
+  if (value < 0n || value > MC_MEMBER_MASK_ALL) {
+    throw new RangeError(`componentMask is ${String(value)}n; ${accepted}`);
+  }
+}
+
+function canonicalGroup(value: string): string {
+  try {
+    return parseIpGroup(value).text;
+  } catch (error) {
+    const text = `group: ${(error as Error).message}`;
+    throw error instanceof RangeError ? new RangeError(text) : new TypeError(text);
+  }
+}
+
+/**
+ * Checks a request and fills in its defaults. Fields that are `undefined` count as absent.
+ *
+ * @throws TypeError or RangeError that names the field and the accepted values.
+ */
+export function checkJoinRequest<C>(request: JoinRequest<C>): CheckedJoinRequest<C> {
+  if (typeof request !== 'object' || (request as unknown) === null) {
+    throw new TypeError(
+      `the request is ${inspect(request)}; expected an object with record.mgid or group`,
+    );
+  }
+  for (const key of Object.keys(request)) {
+    if (!FIELDS.includes(key)) {
+      throw new TypeError(`${key} is no field of a join request; fields: ${FIELDS.join(', ')}`);
+    }
+  }
+  const { provider, client, device, port, group, componentMask } = request;
+  if (client !== undefined) {
+    checkObject('client', client, ['unregister']);
+    const excluded = (['provider', 'device', 'port'] as const).find(
+      (name) => request[name] !== undefined,
+    );
+    if (excluded !== undefined) {
+      throw new TypeError(
+        `${excluded} is given beside client; a client has its own provider, device and port`,
+      );
+    }
+  }
+  if (provider !== undefined) checkProvider(provider);
+  if (device !== undefined) checkDevice(device);
+  if (port !== undefined) checkPort(port);
+  const record = canonicalRecord(request.record === undefined ? {} : request.record, 'record.');
+  if (group !== undefined && record.mgid !== undefined) {
+    throw new TypeError('group and record.mgid are both given; expected one of them');
+  }
+  if (group === undefined && record.mgid === undefined) {
+    throw new TypeError(
+      "neither record.mgid nor group is given; expected an MGID such as 'ff12:401b:ffff::1' or an IP multicast address such as '239.1.2.3'",
+    );
+  }
+  if (componentMask !== undefined) checkMask(componentMask);
+  return {
+    ...(provider === undefined ? {} : { provider }),
+    ...(client === undefined ? {} : { client }),
+    ...(device === undefined ? {} : { device }),
+    ...(port === undefined ? {} : { port }),
+    record,
+    ...(group === undefined ? {} : { group: canonicalGroup(group) }),
+    componentMask: componentMask ?? recordComponentMask(record),
+    joinTimeoutMs: checkDuration('joinTimeoutMs', request.joinTimeoutMs, {
+      byDefault: DEFAULT_JOIN_TIMEOUT_MS,
+      zero: false,
+      infinity: true,
+    }),
+    scheduler: checkScheduler(request.scheduler, asyncScheduler),
+    context: request.context,
+  };
+}

@@ -1,0 +1,68 @@
+import type { MulticastEvent } from '../contract/event.js';
+import type { MulticastProvider } from '../contract/provider.js';
+import type { ResolvedJoinRequest } from '../contract/request.js';
+
+/** Where a membership was made, to be kept when it is renewed. */
+export interface Pin {
+  readonly provider: MulticastProvider;
+  readonly device?: string;
+  readonly port?: number;
+}
+
+/** Which observable a resolved request came from, so that its joined event can be traced back. */
+const originOf = new WeakMap<ResolvedJoinRequest, object>();
+
+let current: RejoinChain | undefined;
+
+function runWith<R>(chain: RejoinChain | undefined, work: () => R): R {
+  const before = current;
+  current = chain;
+  try {
+    return work();
+  } finally {
+    current = before;
+  }
+}
+
+/**
+ * The attempts of one subscription to `rejoinOnReset`, and where each observable among their sources
+ * has joined. It is in force while the operator subscribes to its source, which is when
+ * `joinMulticast$` asks for its pin; that works through any operators between the two as long as they
+ * subscribe synchronously.
+ */
+export class RejoinChain {
+  readonly #pins = new WeakMap<object, Pin>();
+
+  /** Runs `work` so that joins started by it belong to this chain. */
+  run<R>(work: () => R): R {
+    return runWith(this, work);
+  }
+
+  /** Keeps the place of a membership that was made. */
+  observe(event: MulticastEvent<unknown>): void {
+    if (event.type !== 'joined') return;
+    const { request } = event;
+    const origin = originOf.get(request);
+    if (origin !== undefined) this.#pins.set(origin, request);
+  }
+
+  /** Where the observable has joined before, in this chain. */
+  pinOf(origin: object): Pin | undefined {
+    return this.#pins.get(origin);
+  }
+}
+
+/** Runs `work` outside of every chain: joins that consumers start in handlers are their own. */
+export function outsideOfChains<R>(work: () => R): R {
+  return runWith(undefined, work);
+}
+
+/** The chain in force, for those who subscribe later on behalf of their subscriber. */
+export function currentChain(): RejoinChain | undefined {
+  return current;
+}
+
+/** Notes which observable made a resolved request. */
+export function noteOrigin(request: ResolvedJoinRequest, origin: object): void {
+  originOf.set(request, origin);
+}

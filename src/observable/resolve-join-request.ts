@@ -1,0 +1,78 @@
+import type { MulticastProvider } from '../contract/provider.js';
+import type { JoinRequest, ResolvedJoinRequest } from '../contract/request.js';
+import type { SaClient } from '../contract/sa-client.js';
+import { defaultProvider } from '../providers/default-provider.js';
+import { checkJoinRequest } from './join-request.js';
+import type { Pin } from './rejoin-chain.js';
+import { clientScope, unregisteredError } from './sa-client.js';
+
+/** A request ready for its provider, or the failure that keeps it from starting. */
+export interface Resolution<C> {
+  readonly request: ResolvedJoinRequest<C | undefined>;
+  readonly client: SaClient | undefined;
+  /** Thrown by the choice of provider, device or port; the join is not to be started. */
+  readonly refusal: { readonly thrown: unknown } | undefined;
+}
+
+/** Stands on the events of a request for which no provider is usable. */
+const noProvider: MulticastProvider = {
+  name: 'none',
+  joinMulticast: () => {
+    throw new TypeError('there is no provider');
+  },
+  freeMulticast: () => undefined,
+};
+
+/**
+ * Checks a request, then chooses its provider, device and port, unless it is pinned to those of an
+ * earlier membership. What a user got wrong is thrown; what the machine lacks is a refusal.
+ *
+ * @throws TypeError or RangeError that names the field and the accepted values.
+ */
+export function resolveJoinRequest<C>(given: JoinRequest<C>, pin: Pin | undefined): Resolution<C> {
+  const checked = checkJoinRequest(given);
+  const { client, record, group, componentMask, joinTimeoutMs, scheduler, context } = checked;
+  if (client !== undefined) clientScope(client);
+
+  const at = (place: {
+    provider: MulticastProvider;
+    device?: string | undefined;
+    port?: number | undefined;
+  }): ResolvedJoinRequest<C | undefined> =>
+    Object.freeze({
+      provider: place.provider,
+      ...(place.device === undefined ? {} : { device: place.device }),
+      ...(place.port === undefined ? {} : { port: place.port }),
+      record,
+      ...(group === undefined ? {} : { group }),
+      componentMask,
+      joinTimeoutMs,
+      scheduler,
+      context,
+    });
+
+  const { device, port } = pin ?? client ?? checked;
+  let provider = pin?.provider ?? client?.provider ?? checked.provider;
+  try {
+    if (client?.registered === false) throw unregisteredError(client, record.mgid);
+    provider ??= defaultProvider({
+      ...(record.mgid === undefined ? {} : { mgid: record.mgid }),
+      ...(group === undefined ? {} : { group }),
+      ...(device === undefined ? {} : { device }),
+      ...(port === undefined ? {} : { port }),
+    });
+    const request = at({ provider, device, port });
+    const chosen = pin === undefined ? provider.resolvePort?.(request) : undefined;
+    return {
+      request: chosen === undefined ? request : at({ device, port, provider, ...chosen }),
+      client,
+      refusal: undefined,
+    };
+  } catch (thrown) {
+    return {
+      request: at({ provider: provider ?? noProvider, device, port }),
+      client,
+      refusal: { thrown },
+    };
+  }
+}

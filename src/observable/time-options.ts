@@ -1,0 +1,51 @@
+import { inspect } from 'node:util';
+import type { SchedulerLike } from 'rxjs';
+
+/** The longest delay of a timer in milliseconds; a Node timer beyond it fires at once. */
+export const MAX_TIMER_MS = 2 ** 31 - 1;
+
+/** Which durations an option accepts. */
+export interface DurationRule {
+  byDefault: number;
+  /** Whether 0 is accepted. */
+  zero: boolean;
+  /** Whether `Infinity` is accepted. */
+  infinity: boolean;
+}
+
+/**
+ * A duration in milliseconds, or its default.
+ *
+ * @throws TypeError for what is no number, RangeError for NaN, negative values, finite values above
+ * 2^31-1, and for 0 and Infinity where they are not accepted.
+ */
+export function checkDuration(name: string, value: number | undefined, rule: DurationRule): number {
+  if (value === undefined) return rule.byDefault;
+  const accepted = `expected milliseconds ${rule.zero ? 'from 0' : 'above 0'} to 2147483647${rule.infinity ? ', or Infinity' : ''}`;
+  if (typeof value !== 'number') throw new TypeError(`${name} is ${inspect(value)}; ${accepted}`);
+  const inRange =
+    value === Infinity
+      ? rule.infinity
+      : value <= MAX_TIMER_MS && (rule.zero ? value >= 0 : value > 0);
+  if (!inRange) throw new RangeError(`${name} is ${String(value)}; ${accepted}`);
+  return value;
+}
+
+/**
+ * A scheduler, or its default.
+ *
+ * @throws TypeError for what has no `schedule` or no `now`.
+ */
+export function checkScheduler(
+  value: SchedulerLike | undefined,
+  byDefault: SchedulerLike,
+): SchedulerLike {
+  if (value === undefined) return byDefault;
+  const { schedule, now } = (value as Partial<SchedulerLike> | null) ?? {};
+  if (typeof schedule !== 'function' || typeof now !== 'function') {
+    throw new TypeError(
+      `scheduler is ${inspect(value, { depth: 0 })}; expected an RxJS scheduler, with schedule and now`,
+    );
+  }
+  return value;
+}
