@@ -50,7 +50,7 @@ class CompletionSink {
   virtual void settled() = 0;
 };
 
-/** A counter with one writer, readable from any thread. Copying one takes its value. */
+/** A counter for any thread. Copying one takes its value. */
 class Counter {
  public:
   Counter() = default;
@@ -62,8 +62,8 @@ class Counter {
   uint64_t get() const { return value_.load(std::memory_order_relaxed); }
   operator uint64_t() const { return get(); }
   void set(uint64_t value) { value_.store(value, std::memory_order_relaxed); }
-  void operator++() { set(get() + 1); }
-  void operator--() { set(get() - 1); }
+  void operator++() { value_.fetch_add(1, std::memory_order_relaxed); }
+  void operator--() { value_.fetch_sub(1, std::memory_order_relaxed); }
 
  private:
   std::atomic<uint64_t> value_{0};

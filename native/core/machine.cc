@@ -69,17 +69,19 @@ void ManualDriver::settle() {
   }
 }
 
+void ManualDriver::advanceOnce(Instant target) {
+  settle();
+  Instant next = target;
+  for (const Slot* slot : slots_) next = std::min(next, slot->next_);
+  now_ = std::max(now_, next);
+  settle();
+}
+
 void ManualDriver::advance(Duration by) {
   const Instant target = after(now_, by);
-  for (;;) {
-    settle();
-    Instant next = target;
-    for (const Slot* slot : slots_) next = std::min(next, slot->next_);
-    if (next >= target) break;
-    now_ = next;
-  }
-  now_ = target;
-  settle();
+  do {
+    advanceOnce(target);
+  } while (now_ < target);
 }
 
 }  // namespace rxib

@@ -77,6 +77,8 @@ class ManualDriver {
 
   /** Moves time forward, stopping at every instant at which a machine has something due. */
   void advance(Duration by);
+  /** Does what is due now, then moves to the next instant at which something is, or to `target`. */
+  void advanceOnce(Instant target);
 
  private:
   void settle();

@@ -8,7 +8,9 @@ namespace rxib::sa {
 Port::Port(std::unique_ptr<MadTransport> transport, const Options& options)
     : transport_(std::move(transport)), client_(*transport_, options, stats_) {}
 
-Port::~Port() { transport_->stop(); }
+Port::~Port() { stop(); }
+
+void Port::stop() { transport_->stop(); }
 
 void Port::start(Waker& waker) {
   waker_ = &waker;
@@ -91,7 +93,10 @@ void Port::execute(Instant now, Command& command) {
       client_.join(now, command.id, *command.spec, command.sink);
       break;
     case Command::Kind::kFree:
-      client_.free(now, command.id);
+      if (client_.free(now, command.id)) break;
+      // Freed before, by its sink's detach for one: push() has counted it a second time.
+      --stats_.handlesFreed;
+      ++stats_.handlesAlive;
       break;
     case Command::Kind::kLeaveStale:
       client_.leaveStaleNow(now);

@@ -18,11 +18,12 @@ namespace rxib::sa {
 class Port final : public Machine {
  public:
   Port(std::unique_ptr<MadTransport> transport, const Options& options);
-  /** The driver has stopped running the machine by now. Outstanding requests are dropped. */
   ~Port() override;
 
   /** Before the first run; `waker` outlives the port. */
   void start(Waker& waker);
+  /** Once the driver no longer runs the machine: requests outstanding are dropped. Idempotent. */
+  void stop();
 
   // From any thread.
 

@@ -1,0 +1,340 @@
+#include "addon/environment.h"
+
+#include <atomic>
+#include <random>
+#include <utility>
+
+#include "addon/exchange.h"
+#include "addon/fabric_control.h"
+#include "addon/port_registry.h"
+#include "addon/values.h"
+#include "codec/mc_member_record.h"
+#include "core/status.h"
+#if RXIB_WITH_UMAD
+#include "umad/umad_transport.h"
+#endif
+
+namespace rxib::addon {
+namespace {
+
+// JavaScript has the loop to itself again after so much dispatching.
+constexpr Duration kDispatchBudget = std::chrono::milliseconds{4};
+
+// Handles are unique in the process, since environments share ports.
+std::atomic<HandleId> nextHandle{1};
+
+uint64_t unpredictable() {
+  std::random_device device;
+  return static_cast<uint64_t>(device()) << 32 | device();
+}
+
+/** An Error that the binding turns into a MulticastError. */
+Napi::Error failure(Napi::Env env, int status, const std::string& message) {
+  Napi::Error error = Napi::Error::New(env, message);
+  error.Value().Set("status", Napi::Number::New(env, status));
+  return error;
+}
+
+sa::Options readSaOptions(const Napi::Object& options) {
+  sa::Options sa;
+  sa.requestTimeout = milliseconds(numberOr(options, "requestTimeoutMs", 3000));
+  sa.attempts = static_cast<int>(numberOr(options, "attempts", sa.attempts));
+  sa.maxOutstanding = static_cast<int>(numberOr(options, "maxOutstanding", sa.maxOutstanding));
+  sa.auditInterval = milliseconds(numberOr(options, "auditIntervalMs", 10000));
+  sa.staleLeave = milliseconds(numberOr(options, "staleLeaveMs", 30000));
+  return sa;
+}
+
+}  // namespace
+
+Environment::Environment(Napi::Env env) { outbox_->open(env, *this); }
+
+Environment::~Environment() {
+  // Worker termination and the natural end of the main thread; process.on('exit') came before, if
+  // it came at all, and has left nothing to do.
+  outbox_->close();
+  leaveAll(exitDrain_, false);
+}
+
+Napi::Value Environment::attach(const Napi::CallbackInfo& info) {
+  incoming_ = Napi::Persistent(info[0].As<Napi::Float64Array>());
+  outgoing_ = Napi::Persistent(info[1].As<Napi::Float64Array>());
+  dispatch_ = Napi::Persistent(info[2].As<Napi::Function>());
+  note_ = Napi::Persistent(info[3].As<Napi::Function>());
+  if (incoming_.Value().ElementLength() != kBatch * kCompletionSlots ||
+      outgoing_.Value().ElementLength() != kRequestSlots) {
+    throw Napi::RangeError::New(info.Env(), "the addon and the package are of different versions");
+  }
+  return info.Env().Undefined();
+}
+
+Napi::Value Environment::openPort(const Napi::CallbackInfo& info) {
+  Napi::Env env = info.Env();
+  const std::string kind = info[0].As<Napi::String>();
+  const Napi::Object options = info[1].As<Napi::Object>();
+  if (ended_) throw failure(env, kENODEV, "the process is exiting");
+  PortSettings settings;
+  settings.sa = readSaOptions(options);
+  settings.sa.seed = unpredictable();
+  settings.pollInterval = milliseconds(numberOr(options, "pollIntervalMs", 250));
+  exitDrain_ = milliseconds(numberOr(options, "exitDrainMs", 2000));
+
+  Opened opened;
+  if (kind == "embedded") {
+    const auto id = static_cast<uint32_t>(numberOr(options, "fabric", 0));
+    const auto index = static_cast<int>(numberOr(options, "index", 0));
+    auto found = fabrics_.find(id);
+    if (found == fabrics_.end()) throw failure(env, kENODEV, "the embedded fabric is closed");
+    opened.host = found->second;
+    auto transport = opened.host->fabric().open(index);
+    if (transport == nullptr) {
+      throw failure(env, kENODEV, "the device has been removed from the embedded fabric");
+    }
+    if (ManualDriver* driver = opened.host->manual()) {
+      settings.sa.seed = static_cast<uint64_t>(numberOr(options, "seed", 1));
+      opened.port = std::make_shared<OpenPort>(std::move(transport), settings.sa, *driver);
+    } else {
+      opened.port = std::make_shared<OpenPort>(std::move(transport), settings.sa);
+    }
+  } else {
+    const std::string device = options.Get("device").As<Napi::String>();
+    OpenResult result = PortRegistry::instance().openUmad(
+        device, static_cast<uint8_t>(numberOr(options, "port", 1)), settings);
+    if (result.port == nullptr) throw failure(env, result.status, result.message);
+    opened.port = std::move(result.port);
+  }
+  // A port that this environment has already opened keeps its number.
+  for (auto& [id, known] : ports_) {
+    if (known.port == opened.port) return Napi::Number::New(env, id);
+  }
+  opened.port->port().attach(outbox_);
+  const uint32_t id = ++lastPort_;
+  ports_.emplace(id, std::move(opened));
+  return Napi::Number::New(env, id);
+}
+
+Napi::Value Environment::closePort(const Napi::CallbackInfo& info) {
+  auto found = ports_.find(info[0].As<Napi::Number>().Uint32Value());
+  if (found != ports_.end()) {
+    found->second.port->port().detach(outbox_);
+    ports_.erase(found);
+  }
+  return info.Env().Undefined();
+}
+
+Environment::Opened& Environment::opened(const Napi::CallbackInfo& info) {
+  auto found = ports_.find(info[0].As<Napi::Number>().Uint32Value());
+  if (found == ports_.end()) throw failure(info.Env(), kENODEV, "the port is closed");
+  return found->second;
+}
+
+Napi::Value Environment::join(const Napi::CallbackInfo& info) {
+  Opened& port = opened(info);
+  const HandleId id = nextHandle.fetch_add(1, std::memory_order_relaxed);
+  port.port->port().join(id, readRequest(outgoing_.Value().Data()), outbox_.get());
+  return Napi::Number::New(info.Env(), static_cast<double>(id));
+}
+
+Napi::Value Environment::free(const Napi::CallbackInfo& info) {
+  auto found = ports_.find(info[0].As<Napi::Number>().Uint32Value());
+  // After drain() the port is gone and the handle with it.
+  if (found != ports_.end()) {
+    found->second.port->port().free(
+        static_cast<HandleId>(info[1].As<Napi::Number>().DoubleValue()));
+  }
+  return info.Env().Undefined();
+}
+
+Napi::Value Environment::stats(const Napi::CallbackInfo& info) {
+  const PortStats stats = opened(info).port->port().stats();
+  Napi::Float64Array out = info[1].As<Napi::Float64Array>();
+  const Counter* counters = reinterpret_cast<const Counter*>(&stats);
+  constexpr size_t kCount = sizeof(PortStats) / sizeof(Counter);
+  static_assert(sizeof(PortStats) % sizeof(Counter) == 0, "PortStats holds counters only");
+  if (out.ElementLength() != kCount) {
+    throw Napi::RangeError::New(info.Env(), "the addon and the package are of different versions");
+  }
+  for (size_t i = 0; i < kCount; ++i) out[i] = static_cast<double>(counters[i].get());
+  return info.Env().Undefined();
+}
+
+Napi::Value Environment::portState(const Napi::CallbackInfo& info) {
+  return portInfo(info.Env(), "", 0, opened(info).port->port().state());
+}
+
+Napi::Value Environment::unsettled(const Napi::CallbackInfo& info) {
+  auto found = ports_.find(info[0].As<Napi::Number>().Uint32Value());
+  return Napi::Boolean::New(info.Env(),
+                            found != ports_.end() && found->second.port->port().unsettled());
+}
+
+Napi::Value Environment::hold(const Napi::CallbackInfo& info) {
+  outbox_->hold(info.Env(), info[0].As<Napi::Boolean>());
+  return info.Env().Undefined();
+}
+
+Napi::Value Environment::drain(const Napi::CallbackInfo& info) {
+  ended_ = true;
+  const bool settled =
+      leaveAll(milliseconds(info[0].As<Napi::Number>().DoubleValue()), info[1].As<Napi::Boolean>());
+  return Napi::Boolean::New(info.Env(), settled);
+}
+
+/** Frees everything this environment holds, waits for the Deletes, and lets go of its ports. */
+bool Environment::leaveAll(Duration limit, bool stopThreads) {
+  ended_ = true;
+  for (auto& [id, opened] : ports_) {
+    opened.port->port().detach(outbox_);
+    opened.port->port().leaveStaleNow();
+  }
+  const Instant deadline = after(steadyNow(), limit);
+  bool settled = true;
+  for (auto& [id, opened] : ports_) {
+    if (opened.port->manual()) continue;
+    const Duration left = std::max(Duration{0}, deadline - steadyNow());
+    settled = opened.port->port().waitSettled(left) && settled;
+  }
+  ports_.clear();
+  fabrics_.clear();
+  if (stopThreads) PortRegistry::instance().stopAll();
+  return settled;
+}
+
+Napi::Value Environment::discover(const Napi::CallbackInfo& info) {
+  Napi::Env env = info.Env();
+  const std::string kind = info[0].As<Napi::String>();
+  std::vector<PortInfo> ports;
+  if (kind == "embedded") {
+    auto found = fabrics_.find(info[1].As<Napi::Number>().Uint32Value());
+    if (found != fabrics_.end()) ports = found->second->fabric().ports();
+  } else {
+#if RXIB_WITH_UMAD
+    auto discovery = umad::discover();
+    if (discovery.status != kOk) throw failure(env, discovery.status, discovery.message);
+    ports = std::move(discovery.ports);
+#else
+    throw failure(env, kEOPNOTSUPP, "this build has no umad provider: it exists on Linux only");
+#endif
+  }
+  Napi::Array list = Napi::Array::New(env);
+  uint32_t count = 0;
+  for (const PortInfo& port : ports) {
+    list.Set(count++, portInfo(env, port.device, port.port, port.state));
+  }
+  return list;
+}
+
+Napi::Value Environment::fabric(const Napi::CallbackInfo& info) {
+  Napi::Env env = info.Env();
+  const std::string verb = info[0].As<Napi::String>();
+  if (verb == "create") {
+    const Napi::Object options = info[1].As<Napi::Object>();
+    const bool manual = options.Get("manual").ToBoolean();
+    const uint32_t id = ++lastFabric_;
+    fabrics_.emplace(id, std::make_shared<FabricHost>(readFabricOptions(options), manual));
+    return Napi::Number::New(env, id);
+  }
+  auto found = fabrics_.find(info[1].As<Napi::Number>().Uint32Value());
+  if (found == fabrics_.end()) {
+    if (verb == "close") return env.Undefined();
+    throw failure(env, kENODEV, "the embedded fabric is closed");
+  }
+  // A control may call back into JavaScript, which may close the fabric.
+  std::shared_ptr<FabricHost> host = found->second;
+  if (verb == "close") {
+    fabrics_.erase(found);
+    return env.Undefined();
+  }
+  if (verb == "tick") {
+    tick(env, *host, milliseconds(info[2].As<Napi::Number>().DoubleValue()));
+    return env.Undefined();
+  }
+  return controlFabric(info, host->fabric(), verb);
+}
+
+/**
+ * Moves a manual clock, event by event: what a handler does in answer to an event happens at that
+ * event's instant and not at the end of the tick.
+ */
+void Environment::tick(Napi::Env env, FabricHost& host, Duration by) {
+  ManualDriver* driver = host.manual();
+  if (driver == nullptr) throw Napi::TypeError::New(env, "this fabric runs in real time");
+  const Instant target = after(driver->now(), by);
+  // Handlers that answer every event with another one at the same instant would never end.
+  constexpr int kEventsPerInstant = 100000;
+  Instant last = driver->now();
+  int repeated = 0;
+  for (;;) {
+    driver->advanceOnce(target);
+    const bool busy = !outbox_->empty();
+    deliver(env, true);
+    repeated = driver->now() == last ? repeated + 1 : 0;
+    last = driver->now();
+    if (repeated > kEventsPerInstant) {
+      throw Napi::Error::New(env, "the clock stands still: handlers keep answering each other");
+    }
+    if (driver->now() >= target && !busy) return;
+  }
+}
+
+void Environment::serve(Napi::Env env) {
+  deliver(env, false);
+  outbox_->served();
+}
+
+void Environment::deliver(Napi::Env env, bool everything) {
+  // A handler that advances a manual clock gets its events when it has returned.
+  if (delivering_ || dispatch_.IsEmpty()) return;
+  delivering_ = true;
+  const Instant until = steadyNow() + kDispatchBudget;
+  try {
+    for (;;) {
+      outbox_->take(kBatch, batch_);
+      if (batch_.empty()) break;
+      Napi::HandleScope scope(env);
+      double* slots = incoming_.Value().Data();
+      for (size_t i = 0; i < batch_.size(); ++i) {
+        writeCompletion(batch_[i], slots + i * kCompletionSlots);
+      }
+      dispatch_.Call({Napi::Number::New(env, static_cast<double>(batch_.size()))});
+      if (!everything && steadyNow() >= until) break;
+    }
+    for (const Diagnostic& d : outbox_->takeDiagnostics()) {
+      Napi::HandleScope scope(env);
+      note_.Call({Napi::Number::New(env, static_cast<double>(d.kind)), gidWords(env, d.mgid),
+                  Napi::Number::New(env, d.status),
+                  Napi::Number::New(env, d.saStatus ? *d.saStatus : -1),
+                  Napi::Number::New(env, static_cast<double>(d.reason))});
+    }
+    if (outbox_->takeSettled()) {
+      Napi::HandleScope scope(env);
+      dispatch_.Call({Napi::Number::New(env, 0)});
+    }
+  } catch (...) {
+    delivering_ = false;
+    throw;
+  }
+  delivering_ = false;
+}
+
+Napi::Value Environment::codec(const Napi::CallbackInfo& info) {
+  Napi::Env env = info.Env();
+  const std::string verb = info[0].As<Napi::String>();
+  if (verb == "packMcMemberRecord") {
+    Napi::Uint8Array bytes = Napi::Uint8Array::New(env, kMcMemberRecordSize);
+    rxib::codec::packMcMemberRecord(readRequest(outgoing_.Value().Data()).record, bytes.Data());
+    return bytes;
+  }
+  if (verb == "unpackMcMemberRecord") {
+    Napi::Uint8Array bytes = info[1].As<Napi::Uint8Array>();
+    McMemberRecord record;
+    if (!rxib::codec::unpackMcMemberRecord(bytes.Data(), bytes.ByteLength(), record)) {
+      return Napi::Boolean::New(env, false);
+    }
+    writeRecord(record, outgoing_.Value().Data() + 1);
+    return Napi::Boolean::New(env, true);
+  }
+  throw Napi::TypeError::New(env, "no such codec function: " + verb);
+}
+
+}  // namespace rxib::addon

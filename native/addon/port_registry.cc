@@ -1,0 +1,79 @@
+#include "addon/port_registry.h"
+
+#include <utility>
+#include <vector>
+
+#include "core/status.h"
+#if RXIB_WITH_UMAD
+#include "umad/umad_transport.h"
+#endif
+
+namespace rxib::addon {
+
+std::string PortSettings::differenceFrom(const PortSettings& other) const {
+  std::string text;
+  auto differ = [&text](const char* name, auto mine, auto theirs) {
+    if (mine == theirs) return;
+    if (!text.empty()) text += ", ";
+    text +=
+        std::string(name) + " " + std::to_string(mine) + " instead of " + std::to_string(theirs);
+  };
+  auto ms = [](Duration d) {
+    return std::chrono::duration_cast<std::chrono::milliseconds>(d).count();
+  };
+  differ("requestTimeoutMs", ms(sa.requestTimeout), ms(other.sa.requestTimeout));
+  differ("attempts", sa.attempts, other.sa.attempts);
+  differ("maxOutstanding", sa.maxOutstanding, other.sa.maxOutstanding);
+  differ("auditIntervalMs", ms(sa.auditInterval), ms(other.sa.auditInterval));
+  differ("staleLeaveMs", ms(sa.staleLeave), ms(other.sa.staleLeave));
+  differ("pollIntervalMs", ms(pollInterval), ms(other.pollInterval));
+  return text;
+}
+
+PortRegistry& PortRegistry::instance() {
+  static PortRegistry* registry = new PortRegistry;
+  return *registry;
+}
+
+OpenResult PortRegistry::openUmad(const std::string& device, uint8_t port,
+                                  const PortSettings& settings) {
+#if RXIB_WITH_UMAD
+  const std::string name = device + ":" + std::to_string(port);
+  std::lock_guard<std::mutex> lock(mutex_);
+  Entry& entry = entries_[name];
+  if (auto open = entry.port.lock()) {
+    const std::string difference = settings.differenceFrom(entry.settings);
+    if (difference.empty()) return {open, kOk, {}};
+    return {nullptr, kEBUSY,
+            "port " + std::to_string(port) + " of " + device +
+                " is already open in this process with other options (" + difference +
+                "): the first opener decides, so use the same options or the same provider"};
+  }
+  umad::OpenOptions options;
+  options.pollInterval = settings.pollInterval;
+  auto opened = umad::open(device, port, options);
+  if (opened.transport == nullptr) return {nullptr, opened.status, opened.message};
+  auto result = std::make_shared<OpenPort>(std::move(opened.transport), settings.sa);
+  entry.port = result;
+  entry.settings = settings;
+  return {result, kOk, {}};
+#else
+  (void)device;
+  (void)port;
+  (void)settings;
+  return {nullptr, kEOPNOTSUPP, "this build has no umad provider: it exists on Linux only"};
+#endif
+}
+
+void PortRegistry::stopAll() {
+  std::vector<std::shared_ptr<OpenPort>> open;
+  {
+    std::lock_guard<std::mutex> lock(mutex_);
+    for (auto& [name, entry] : entries_) {
+      if (auto port = entry.port.lock()) open.push_back(std::move(port));
+    }
+  }
+  for (auto& port : open) port->stop();
+}
+
+}  // namespace rxib::addon

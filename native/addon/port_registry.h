@@ -1,0 +1,51 @@
+// The real ports of this process. A membership counts per port, so a port is opened once per
+// process and shared by all JavaScript environments.
+#pragma once
+
+#include <map>
+#include <memory>
+#include <mutex>
+#include <string>
+
+#include "addon/open_port.h"
+#include "core/port.h"
+#include "sa/options.h"
+
+namespace rxib::addon {
+
+/** What governs an opened port; the first opener decides. */
+struct PortSettings {
+  sa::Options sa;
+  Duration pollInterval = std::chrono::milliseconds{250};
+
+  /** Empty when equal; otherwise what differs, for a person to read. */
+  std::string differenceFrom(const PortSettings& other) const;
+};
+
+/** Either a port, or a status and what to tell the user. */
+struct OpenResult {
+  std::shared_ptr<OpenPort> port;
+  int status = 0;
+  std::string message;
+};
+
+class PortRegistry {
+ public:
+  /** One per process and never destroyed: threads may still look at it while the process exits. */
+  static PortRegistry& instance();
+
+  OpenResult openUmad(const std::string& device, uint8_t port, const PortSettings& settings);
+  /** Stops the threads of every port; the process is about to end. */
+  void stopAll();
+
+ private:
+  struct Entry {
+    std::weak_ptr<OpenPort> port;
+    PortSettings settings;
+  };
+
+  std::mutex mutex_;
+  std::map<std::string, Entry> entries_;
+};
+
+}  // namespace rxib::addon

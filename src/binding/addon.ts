@@ -1,0 +1,115 @@
+/**
+ * The whole native surface, declared by hand. Nothing outside this folder calls it, and a test holds
+ * the list against the functions of the built addon.
+ *
+ * Records cross as numbers in two Float64Arrays, one per direction, given in `attach()`; see
+ * exchange.ts for their layout. GIDs are four 32-bit words in network order.
+ */
+export interface Addon {
+  /**
+   * Once per JavaScript environment, before anything else.
+   *
+   * @param incoming Completions, up to 16 at a time.
+   * @param outgoing One request.
+   * @param dispatch Called when `count` completions stand in `incoming`. With 0: some port has come
+   * to rest.
+   * @param note Called for each diagnostic.
+   */
+  attach(
+    incoming: Float64Array,
+    outgoing: Float64Array,
+    dispatch: (count: number) => void,
+    note: (
+      kind: number,
+      mgid: readonly number[],
+      status: number,
+      saStatus: number,
+      reason: number,
+    ) => void,
+  ): void;
+  /** Opens a port, or finds it open; throws an Error with `status`. Returns the port's number here. */
+  openPort(kind: 'embedded' | 'umad', options: NativePortOptions): number;
+  /** Frees the port's handles of this environment and lets go of it. */
+  closePort(port: number): void;
+  /** Starts the join that stands in `outgoing`; returns the handle. */
+  join(port: number): number;
+  /** Ignores handles it does not know. */
+  free(port: number, handle: number): void;
+  /** Writes the counters in the order of PORT_STATS_FIELDS. */
+  stats(port: number, out: Float64Array): void;
+  /** Live state, as of the engine's last run. */
+  portState(port: number): NativePortInfo;
+  /** Whether a freed handle may not yet have left the fabric. */
+  unsettled(port: number): boolean;
+  /** Whether the addon keeps the event loop alive. */
+  hold(held: boolean): void;
+  /**
+   * Frees everything and waits for the answers to the Deletes, at most so many milliseconds; the
+   * environment is of no use afterwards. `all`: every environment of the process, and stop threads.
+   */
+  drain(limitMs: number, all: boolean): boolean;
+  /** Lists ports; throws an Error with `status`. */
+  discover(kind: 'embedded' | 'umad', fabric: number): NativePortInfo[];
+  /** Makes (`'create'`), controls and inspects embedded fabrics. */
+  fabric(verb: 'create', options: NativeFabricOptions): number;
+  fabric(verb: string, fabric: number, ...numbers: number[]): unknown;
+  /** Packs the record in `outgoing`, or unpacks bytes into it (false: too short). */
+  codec(verb: 'packMcMemberRecord'): Uint8Array;
+  codec(verb: 'unpackMcMemberRecord', bytes: Uint8Array): boolean;
+}
+
+/** Names of the functions above, for the test that compares them with the built addon. */
+export const ADDON_FUNCTIONS = [
+  'attach',
+  'openPort',
+  'closePort',
+  'join',
+  'free',
+  'stats',
+  'portState',
+  'unsettled',
+  'hold',
+  'drain',
+  'discover',
+  'fabric',
+  'codec',
+] as const satisfies readonly (keyof Addon)[];
+
+export interface NativePortOptions {
+  requestTimeoutMs: number;
+  attempts: number;
+  maxOutstanding: number;
+  auditIntervalMs: number;
+  staleLeaveMs: number;
+  pollIntervalMs: number;
+  exitDrainMs: number;
+  /** umad */
+  device?: string;
+  port?: number;
+  /** embedded */
+  fabric?: number;
+  index?: number;
+  seed?: number;
+}
+
+export interface NativeFabricOptions {
+  ports: number;
+  manual: boolean;
+  mlidPool: number;
+  delayMs: number;
+  serviceRate: number;
+  seed: number;
+  pkeys: readonly number[];
+}
+
+export interface NativePortInfo {
+  device: string;
+  port: number;
+  state: 'down' | 'initialize' | 'armed' | 'active' | 'unknown';
+  linkLayer: 'infiniband' | 'ethernet' | 'unknown';
+  lid: number;
+  smLid: number;
+  smSl: number;
+  gidWords: [number, number, number, number];
+  pkeys: number[];
+}

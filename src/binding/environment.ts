@@ -1,0 +1,293 @@
+import { isMainThread } from 'node:worker_threads';
+import type { JoinCallback, JoinCompletion, PortInfo } from '../contract/provider.js';
+import type { PortStats } from '../contract/stats.js';
+import { publishDiagnostic } from '../errors/diagnostics.js';
+import type { DiagnosticChannel } from '../errors/diagnostics.js';
+import { Errno } from '../errors/errno.js';
+import { MulticastError } from '../errors/multicast-error.js';
+import { RESET_REASONS } from '../errors/reset-reason.js';
+import type { McMemberRecordInit } from '../records/mc-member-record.js';
+import type { Addon, NativeFabricOptions, NativePortInfo, NativePortOptions } from './addon.js';
+import {
+  completionHandle,
+  incomingArray,
+  outgoingArray,
+  readCompletion,
+  writeRequest,
+} from './exchange.js';
+import { gidText } from './gid-words.js';
+import { loadAddon } from './load.js';
+import { PORT_STATS_FIELDS } from './stats-fields.js';
+
+// In the order of the native enumeration, which starts at 1.
+const CHANNELS: readonly DiagnosticChannel[] = [
+  'rx-ib-multicast:leave-failed',
+  'rx-ib-multicast:late-reply',
+  'rx-ib-multicast:duplicate-reply',
+  'rx-ib-multicast:foreign-reply',
+  'rx-ib-multicast:malformed-reply',
+  'rx-ib-multicast:compensating-leave',
+  'rx-ib-multicast:stale-leave',
+  'rx-ib-multicast:port-event',
+];
+
+/** Runs native code, whose Errors carry a status, and gives MulticastErrors instead. */
+function translated<T>(run: () => T): T {
+  try {
+    return run();
+  } catch (error) {
+    const { status } = error as { status?: unknown };
+    if (!(error instanceof Error) || typeof status !== 'number') throw error;
+    throw new MulticastError(error.message, { status });
+  }
+}
+
+function portInfo({ gidWords, ...info }: NativePortInfo): PortInfo {
+  return { ...info, gid: gidText(gidWords) };
+}
+
+/** One join at a native port. */
+export class NativeHandle {
+  constructor(
+    readonly port: NativePort,
+    readonly id: number,
+    /** Undefined once freed. */
+    public callback: JoinCallback | undefined,
+  ) {}
+}
+
+/** A port that this JavaScript environment has open. Several providers may share it. */
+export class NativePort {
+  readonly #environment: Environment;
+  readonly #manual: boolean;
+  /** Whether a membership keeps the process alive. */
+  readonly #ref: boolean;
+  readonly id: number;
+  users = 0;
+  alive = 0;
+  /** A handle was freed, and the port has not been found at rest since. */
+  leaving = false;
+  /** The device is gone for good; another open may find it again. */
+  removed = false;
+  readonly #waiting: (() => void)[] = [];
+
+  constructor(environment: Environment, id: number, manual: boolean, ref: boolean) {
+    this.#environment = environment;
+    this.id = id;
+    this.#manual = manual;
+    this.#ref = ref;
+  }
+
+  /** Whether the loop has to go on for this port. A manual clock moves for nobody. */
+  get holds(): boolean {
+    return !this.#manual && (this.leaving || (this.#ref && this.alive > 0));
+  }
+
+  join(
+    record: Readonly<McMemberRecordInit>,
+    mgid: string,
+    componentMask: bigint,
+    callback: JoinCallback,
+  ): NativeHandle {
+    return this.#environment.join(this, record, mgid, componentMask, callback);
+  }
+
+  stats(): PortStats {
+    return this.#environment.stats(this.id);
+  }
+
+  state(): PortInfo {
+    return portInfo(translated(() => this.#environment.addon.portState(this.id)));
+  }
+
+  /** Resolves when every freed handle has left the fabric. */
+  idle(): Promise<void> {
+    if (!this.#environment.addon.unsettled(this.id)) return Promise.resolve();
+    this.leaving = true;
+    this.#environment.updateHold();
+    return new Promise((resolve) => this.#waiting.push(resolve));
+  }
+
+  /** The engine may have come to rest. */
+  lookSettled(): void {
+    if (!this.leaving || this.#environment.addon.unsettled(this.id)) return;
+    this.leaving = false;
+    for (const resolve of this.#waiting.splice(0)) resolve();
+  }
+
+  /** Ends the use by one provider; the last one closes the port and frees what it holds. */
+  close(): void {
+    this.users -= 1;
+    if (this.users === 0) this.#environment.closePort(this);
+  }
+}
+
+/** This JavaScript environment's side of the addon: the main thread's, or a worker's. */
+export class Environment {
+  readonly addon: Addon;
+  readonly #incoming = incomingArray();
+  readonly #outgoing = outgoingArray();
+  readonly #handles = new Map<number, NativeHandle>();
+  readonly #ports = new Map<number, NativePort>();
+  #held = false;
+  #exitDrainMs = 0;
+
+  constructor() {
+    this.addon = loadAddon();
+    this.addon.attach(
+      this.#incoming,
+      this.#outgoing,
+      (count) => {
+        this.#dispatch(count);
+      },
+      (kind, mgid, status, saStatus, reason) => {
+        const channel = CHANNELS[kind - 1];
+        if (channel === undefined) return;
+        publishDiagnostic(channel, () => ({
+          mgid: gidText(mgid),
+          status,
+          ...(saStatus < 0 ? {} : { saStatus }),
+          ...(reason === 0 ? {} : { reason: RESET_REASONS[reason - 1] }),
+        }));
+      },
+    );
+    // Neither process.exit() nor an uncaught exception runs the addon's own hook.
+    process.once('exit', () => {
+      for (const handle of [...this.#handles.values()]) this.free(handle);
+      this.addon.drain(this.#exitDrainMs, isMainThread);
+    });
+  }
+
+  openPort(
+    kind: 'embedded' | 'umad',
+    options: NativePortOptions,
+    manual: boolean,
+    ref: boolean,
+  ): NativePort {
+    const id = translated(() => this.addon.openPort(kind, options));
+    this.#exitDrainMs = Math.max(this.#exitDrainMs, options.exitDrainMs);
+    let port = this.#ports.get(id);
+    if (port === undefined) {
+      port = new NativePort(this, id, manual, ref);
+      this.#ports.set(id, port);
+    }
+    port.users += 1;
+    return port;
+  }
+
+  closePort(port: NativePort): void {
+    for (const handle of [...this.#handles.values()]) {
+      if (handle.port === port) this.free(handle);
+    }
+    port.leaving = false;
+    this.#ports.delete(port.id);
+    this.addon.closePort(port.id);
+    this.updateHold();
+  }
+
+  join(
+    port: NativePort,
+    record: Readonly<McMemberRecordInit>,
+    mgid: string,
+    componentMask: bigint,
+    callback: JoinCallback,
+  ): NativeHandle {
+    writeRequest(this.#outgoing, record, mgid, componentMask);
+    const id = translated(() => this.addon.join(port.id));
+    const handle = new NativeHandle(port, id, callback);
+    this.#handles.set(id, handle);
+    port.alive += 1;
+    this.updateHold();
+    return handle;
+  }
+
+  /** Legal at any time and any number of times. */
+  free(handle: NativeHandle): void {
+    if (handle.callback === undefined) return;
+    handle.callback = undefined;
+    this.#handles.delete(handle.id);
+    handle.port.alive -= 1;
+    handle.port.leaving = true;
+    this.addon.free(handle.port.id, handle.id);
+    this.updateHold();
+  }
+
+  stats(port: number): PortStats {
+    const values = new Float64Array(PORT_STATS_FIELDS.length);
+    translated(() => {
+      this.addon.stats(port, values);
+    });
+    return Object.fromEntries(
+      PORT_STATS_FIELDS.map((name, index) => [name, values[index] ?? 0]),
+    ) as unknown as PortStats;
+  }
+
+  discover(kind: 'embedded' | 'umad', fabric = 0): PortInfo[] {
+    return translated(() => this.addon.discover(kind, fabric)).map(portInfo);
+  }
+
+  createFabric(options: NativeFabricOptions): number {
+    return translated(() => this.addon.fabric('create', options));
+  }
+
+  fabric(verb: string, fabric: number, ...numbers: number[]): unknown {
+    return translated(() => this.addon.fabric(verb, fabric, ...numbers));
+  }
+
+  packMcMemberRecord(record: Readonly<McMemberRecordInit>): Uint8Array {
+    writeRequest(this.#outgoing, record, record.mgid ?? '::', 0n);
+    return this.addon.codec('packMcMemberRecord');
+  }
+
+  updateHold(): void {
+    let held = false;
+    for (const port of this.#ports.values()) held ||= port.holds;
+    if (held === this.#held) return;
+    this.#held = held;
+    this.addon.hold(held);
+  }
+
+  #dispatch(count: number): void {
+    if (count === 0) {
+      for (const port of [...this.#ports.values()]) port.lookSettled();
+      this.updateHold();
+      return;
+    }
+    // Read whole before anybody is told: a handler may cause the array to be written again.
+    const batch: [NativeHandle, JoinCompletion][] = [];
+    for (let i = 0; i < count; i += 1) {
+      const handle = this.#handles.get(completionHandle(this.#incoming, i));
+      if (handle !== undefined) batch.push([handle, readCompletion(this.#incoming, i)]);
+    }
+    for (const [handle, completion] of batch) {
+      if (completion.reason === 'device-removed') handle.port.removed = true;
+      try {
+        handle.callback?.(completion);
+      } catch (error) {
+        // One consumer's fault must not keep the others from their events, nor go unnoticed.
+        setImmediate(() => {
+          throw error;
+        });
+      }
+    }
+  }
+}
+
+let environment: Environment | undefined;
+
+/**
+ * The environment of this thread. The first call loads the addon.
+ *
+ * @throws MulticastError ENODEV when the addon cannot be loaded.
+ */
+export function nativeEnvironment(): Environment {
+  environment ??= new Environment();
+  return environment;
+}
+
+/** Throws what a join at a closed provider gets. */
+export function closedError(name: string): MulticastError {
+  return new MulticastError(`the ${name} provider is closed; make a new one`, {
+    status: Errno.ESHUTDOWN,
+  });
+}

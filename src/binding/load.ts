@@ -1,0 +1,27 @@
+import { createRequire } from 'node:module';
+import { fileURLToPath } from 'node:url';
+import { MulticastError } from '../errors/multicast-error.js';
+import { Errno } from '../errors/errno.js';
+import type { Addon } from './addon.js';
+
+const require = createRequire(import.meta.url);
+const packageRoot = fileURLToPath(new URL('../..', import.meta.url));
+
+/**
+ * Loads the `.node` file: a build of this machine, or else the prebuilt one.
+ *
+ * @throws MulticastError ENODEV when there is neither.
+ */
+export function loadAddon(): Addon {
+  try {
+    const load = require('node-gyp-build') as (root: string) => unknown;
+    return load(packageRoot) as Addon;
+  } catch (cause) {
+    throw new MulticastError(
+      `the native addon of rx-ib-multicast could not be loaded on ${process.platform}-${process.arch}: ` +
+        'there is no prebuilt binary for this machine, or it was not compiled at install; ' +
+        'run `npm rebuild rx-ib-multicast` with g++, make and python3 installed',
+      { status: Errno.ENODEV, cause },
+    );
+  }
+}

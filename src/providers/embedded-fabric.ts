@@ -1,0 +1,441 @@
+import { gidText, gidWordsOf } from '../binding/gid-words.js';
+import { joinStatesOf } from '../binding/exchange.js';
+import { nativeEnvironment } from '../binding/environment.js';
+import type { Environment, NativePort } from '../binding/environment.js';
+import type { MulticastProvider, PortInfo, SaPortOptions } from '../contract/provider.js';
+import { Errno } from '../errors/errno.js';
+import { MulticastError } from '../errors/multicast-error.js';
+import type { JoinState } from '../records/mc-member-record.js';
+import {
+  checkKnownOptions,
+  checkSaPortOptions,
+  nativePortOptions,
+  SA_PORT_OPTIONS,
+} from './sa-port-options.js';
+import type { CheckedSaPortOptions } from './sa-port-options.js';
+import { SaProvider } from './sa-provider.js';
+import { listPorts } from './select-port.js';
+
+/** Options of an embedded fabric, and of the SA client on each of its ports. */
+export interface EmbeddedFabricOptions extends SaPortOptions {
+  /** Ports, one per device: `embedded0`, `embedded1`, ... 1 to 1000. Default 2. */
+  ports?: number;
+  /** `'manual'`: time stands still but for `tick()`. Default `'real'`. */
+  clock?: 'real' | 'manual';
+  /** Groups at most, the broadcast group included. Default 1023. */
+  mlidPool?: number;
+  /** Milliseconds on the wire, once for a request and once for its answer. Default 0. */
+  delayMs?: number;
+  /** Requests that the subnet administrator serves per second. Default 0: no limit. */
+  serviceRate?: number;
+  /** Of everything random. Default 1. */
+  seed?: number;
+  /** P_Key table of every port. Default `[0xffff]`. */
+  pkeys?: readonly number[];
+}
+
+/** Methods of the SA protocol that a control can single out. */
+export type SaMethod = 'get' | 'set' | 'delete' | 'get-table';
+
+/** One port's membership of one group, as the subnet administrator has it. */
+export interface FabricMember {
+  readonly mgid: string;
+  readonly portGid: string;
+  readonly mlid: number;
+  readonly joinState: readonly JoinState[];
+}
+
+/** Counters of the simulated subnet administrator and wire; gauges are marked. */
+export interface FabricCounters {
+  readonly gets: number;
+  readonly sets: number;
+  readonly getTables: number;
+  readonly deletes: number;
+  readonly others: number;
+  /** Handed to a client, duplicates included. */
+  readonly replies: number;
+  /** Requests lost on the way. */
+  readonly requestsDropped: number;
+  /** Requests that the administrator threw away. */
+  readonly requestsRefused: number;
+  /** Executed, but the answer never arrived. */
+  readonly repliesDropped: number;
+  readonly duplicates: number;
+  /** Gauge: waiting at the administrator. */
+  readonly queued: number;
+  /** Gauge: on the wire. */
+  readonly inFlight: number;
+  /** Gauge: requests without an answer yet. */
+  readonly outstanding: number;
+  readonly outstandingPeak: number;
+  /** Gauge. */
+  readonly groups: number;
+  /** Gauge: one per group and port. */
+  readonly members: number;
+  /** Gauge. */
+  readonly freeMlids: number;
+}
+
+/**
+ * A simulated fabric in this process: its ports, one subnet administrator held to the answers of
+ * OpenSM, and everything that can go wrong between them. As a provider it has one SA client per
+ * port. `count` is how often a control takes effect; `Infinity`: until called again with 0.
+ */
+export interface EmbeddedFabric extends MulticastProvider {
+  ports(): PortInfo[];
+  /** One more set of SA clients on the same ports, as another process on the same host would be. */
+  client(options?: SaPortOptions): MulticastProvider & { close(): Promise<void> };
+
+  /** Moves a manual clock by milliseconds. What happens meanwhile is delivered before it returns. */
+  tick(ms?: number): void;
+
+  /** Probabilities, 0 to 1, that a request is lost on its way, or its answer. */
+  setLoss(loss: { request?: number; reply?: number }): void;
+  /** Milliseconds on the wire, each way. */
+  setDelay(ms: number): void;
+  /** The next requests are lost before they arrive. */
+  dropRequests(count: number, method?: SaMethod): void;
+  /** The next requests are executed, but their answers are lost. */
+  loseReplies(count: number, method?: SaMethod): void;
+  /** Probability that an answer arrives twice. */
+  duplicateReplies(probability: number): void;
+  /** Probability that an answer is held back for a random part of `windowMs`. */
+  reorderReplies(probability: number, windowMs: number): void;
+
+  /** The next requests are answered with this MAD status and not executed. */
+  answerWith(saStatus: number, count: number, method?: SaMethod): void;
+  /** Requests per second; 0: no limit. */
+  setServiceRate(perSecond: number): void;
+  /** The subnet manager stops serving; what arrives is executed after `resumeSm()`. */
+  silenceSm(): void;
+  resumeSm(): void;
+  /** The subnet manager dies with all groups and memberships; ports notice nothing. */
+  killSm(): void;
+  startSm(): void;
+  /** Both at once; with `reregister`, the ports are asked to register anew. */
+  restartSm(options?: { reregister?: boolean }): void;
+  /** Another subnet manager takes over at this LID, without the groups; the ports are told. */
+  takeover(smLid: number): void;
+
+  /** The link of a device goes down; its memberships are forgotten. */
+  portDown(device: string): void;
+  portUp(device: string): void;
+  changeLid(device: string, lid: number): void;
+  changeGid(device: string, gid: string): void;
+  setPkeys(device: string, pkeys: readonly number[]): void;
+  /** The port is asked to register anew; its memberships stand. */
+  clientReregister(device: string): void;
+  /** For good. */
+  removeDevice(device: string): void;
+
+  /** Memberships at the subnet administrator, by MGID and port GID. */
+  members(mgid?: string): FabricMember[];
+  counters(): FabricCounters;
+
+  /** Waits until all has left, then ends the fabric. */
+  close(): Promise<void>;
+  [Symbol.asyncDispose](): Promise<void>;
+}
+
+const METHODS: Readonly<Record<SaMethod, number>> = {
+  get: 0x01,
+  set: 0x02,
+  delete: 0x15,
+  'get-table': 0x12,
+};
+
+const FABRIC_OPTIONS = [
+  'ports',
+  'clock',
+  'mlidPool',
+  'delayMs',
+  'serviceRate',
+  'seed',
+  'pkeys',
+] as const satisfies readonly (keyof EmbeddedFabricOptions)[];
+
+const FOREVER = 2 ** 32 - 1;
+
+function checkNumber(
+  name: string,
+  value: number,
+  min: number,
+  max: number,
+  integer: boolean,
+): number {
+  const accepted = `expected ${integer ? 'an integer' : 'a number'} from ${String(min)} to ${String(max)}`;
+  if (typeof value !== 'number') throw new TypeError(`${name} is ${String(value)}; ${accepted}`);
+  if (!(value >= min && value <= max) || (integer && !Number.isInteger(value))) {
+    throw new RangeError(`${name} is ${String(value)}; ${accepted}`);
+  }
+  return value;
+}
+
+function checkCount(count: number): number {
+  return count === Infinity ? FOREVER : checkNumber('count', count, 0, FOREVER, true);
+}
+
+function checkMethod(method: SaMethod | undefined): number {
+  if (method === undefined) return 0;
+  if (Object.hasOwn(METHODS, method)) return METHODS[method];
+  throw new TypeError(
+    `method is '${String(method)}'; expected one of ${Object.keys(METHODS).join(', ')}`,
+  );
+}
+
+function checkPkeys(pkeys: readonly number[]): readonly number[] {
+  if (!Array.isArray(pkeys)) {
+    throw new TypeError(`pkeys is ${String(pkeys)}; expected a list of numbers`);
+  }
+  for (const pkey of pkeys) checkNumber('pkeys', pkey as number, 0, 0xffff, true);
+  return pkeys as readonly number[];
+}
+
+/** The SA clients of one process on a fabric. */
+class Clients extends SaProvider {
+  readonly name = 'embedded';
+
+  constructor(
+    protected readonly fabric: number,
+    private readonly portOptions: CheckedSaPortOptions,
+    private readonly manual: boolean,
+    private readonly seed: number,
+  ) {
+    super();
+  }
+
+  ports(): PortInfo[] {
+    return nativeEnvironment().discover('embedded', this.fabric);
+  }
+
+  protected open(environment: Environment, device: string, port: number): NativePort {
+    const index = this.indexOf(device);
+    return environment.openPort(
+      'embedded',
+      {
+        ...nativePortOptions(this.portOptions),
+        device,
+        port,
+        fabric: this.fabric,
+        index,
+        seed: this.seed + index,
+      },
+      this.manual,
+      this.portOptions.ref,
+    );
+  }
+
+  protected indexOf(device: string): number {
+    const index = /^embedded(0|[1-9]\d*)$/.exec(device)?.[1];
+    const ports = this.ports();
+    if (index === undefined || !ports.some((info) => info.device === device)) {
+      throw new MulticastError(`there is no device '${device}'; ${listPorts(ports)}`, {
+        status: Errno.ENODEV,
+        device,
+      });
+    }
+    return Number(index);
+  }
+}
+
+// A fabric that is no longer reachable has no memberships either: whoever joined it holds it.
+const forgotten = new FinalizationRegistry<number>((fabric) => {
+  nativeEnvironment().fabric('close', fabric);
+});
+
+class Fabric extends Clients implements EmbeddedFabric {
+  readonly #manual: boolean;
+  readonly #clients = new Set<Clients>();
+  #lastSeed: number;
+
+  constructor(fabric: number, options: CheckedSaPortOptions, manual: boolean, seed: number) {
+    super(fabric, options, manual, seed);
+    this.#manual = manual;
+    this.#lastSeed = seed;
+    forgotten.register(this, fabric, this);
+  }
+
+  client(options: SaPortOptions = {}): MulticastProvider & { close(): Promise<void> } {
+    checkKnownOptions(options, SA_PORT_OPTIONS, 'client()');
+    this.#lastSeed += 1000;
+    const client = new Clients(
+      this.fabric,
+      checkSaPortOptions(options),
+      this.#manual,
+      this.#lastSeed,
+    );
+    this.#clients.add(client);
+    return client;
+  }
+
+  tick(ms = 0): void {
+    if (!this.#manual) {
+      throw new TypeError(
+        "tick() is for a fabric with clock: 'manual'; this one runs in real time",
+      );
+    }
+    this.#control('tick', checkNumber('ms', ms, 0, 2 ** 40, false));
+  }
+
+  setLoss({ request = 0, reply = 0 }: { request?: number; reply?: number }): void {
+    this.#control(
+      'loss',
+      checkNumber('request', request, 0, 1, false),
+      checkNumber('reply', reply, 0, 1, false),
+    );
+  }
+
+  setDelay(ms: number): void {
+    this.#control('delay', checkNumber('ms', ms, 0, 2 ** 31 - 1, false));
+  }
+
+  dropRequests(count: number, method?: SaMethod): void {
+    this.#control('dropNext', checkCount(count), checkMethod(method));
+  }
+
+  loseReplies(count: number, method?: SaMethod): void {
+    this.#control('replyLost', checkCount(count), checkMethod(method));
+  }
+
+  duplicateReplies(probability: number): void {
+    this.#control('duplication', checkNumber('probability', probability, 0, 1, false));
+  }
+
+  reorderReplies(probability: number, windowMs: number): void {
+    this.#control(
+      'reordering',
+      checkNumber('probability', probability, 0, 1, false),
+      checkNumber('windowMs', windowMs, 0, 2 ** 31 - 1, false),
+    );
+  }
+
+  answerWith(saStatus: number, count: number, method?: SaMethod): void {
+    this.#control(
+      'forcedStatus',
+      checkNumber('saStatus', saStatus, 0, 0xffff, true),
+      checkCount(count),
+      checkMethod(method),
+    );
+  }
+
+  setServiceRate(perSecond: number): void {
+    this.#control('serviceRate', checkNumber('perSecond', perSecond, 0, 1e9, false));
+  }
+
+  silenceSm(): void {
+    this.#control('silence');
+  }
+
+  resumeSm(): void {
+    this.#control('resume');
+  }
+
+  killSm(): void {
+    this.#control('killSm');
+  }
+
+  startSm(): void {
+    this.#control('startSm');
+  }
+
+  restartSm({ reregister = false }: { reregister?: boolean } = {}): void {
+    this.#control('restartSm', reregister ? 1 : 0);
+  }
+
+  takeover(smLid: number): void {
+    this.#control('takeover', checkNumber('smLid', smLid, 1, 0xbfff, true));
+  }
+
+  portDown(device: string): void {
+    this.#control('portDown', this.indexOf(device));
+  }
+
+  portUp(device: string): void {
+    this.#control('portUp', this.indexOf(device));
+  }
+
+  changeLid(device: string, lid: number): void {
+    this.#control('changeLid', this.indexOf(device), checkNumber('lid', lid, 1, 0xbfff, true));
+  }
+
+  changeGid(device: string, gid: string): void {
+    this.#control('changeGid', this.indexOf(device), ...gidWordsOf(gid));
+  }
+
+  setPkeys(device: string, pkeys: readonly number[]): void {
+    this.#control('setPkeys', this.indexOf(device), ...checkPkeys(pkeys));
+  }
+
+  clientReregister(device: string): void {
+    this.#control('clientReregister', this.indexOf(device));
+  }
+
+  removeDevice(device: string): void {
+    this.#control('removeDevice', this.indexOf(device));
+  }
+
+  members(mgid?: string): FabricMember[] {
+    const list = this.#control('members') as {
+      mgidWords: number[];
+      portGidWords: number[];
+      mlid: number;
+      joinState: number;
+    }[];
+    const wanted = mgid === undefined ? undefined : gidText(gidWordsOf(mgid));
+    return list
+      .map((member) => ({
+        mgid: gidText(member.mgidWords),
+        portGid: gidText(member.portGidWords),
+        mlid: member.mlid,
+        joinState: joinStatesOf(member.joinState),
+      }))
+      .filter((member) => wanted === undefined || member.mgid === wanted);
+  }
+
+  counters(): FabricCounters {
+    return this.#control('counters') as FabricCounters;
+  }
+
+  override async close(): Promise<void> {
+    if (this.closed) return;
+    await Promise.all([...this.#clients].map((client) => client.close()));
+    if (this.#manual) {
+      // Nobody but its owner moves a manual clock, so there is nothing to wait for.
+      this.closePorts();
+    } else {
+      await super.close();
+    }
+    forgotten.unregister(this);
+    this.#control('close');
+  }
+
+  #control(verb: string, ...numbers: number[]): unknown {
+    return nativeEnvironment().fabric(verb, this.fabric, ...numbers);
+  }
+}
+
+/**
+ * Makes a simulated fabric: no hardware, no privileges, nothing outside this process.
+ *
+ * @throws TypeError or RangeError for options that are not as documented, MulticastError ENODEV when
+ * the native addon cannot be loaded.
+ */
+export function embeddedFabric(options: EmbeddedFabricOptions = {}): EmbeddedFabric {
+  checkKnownOptions(options, [...FABRIC_OPTIONS, ...SA_PORT_OPTIONS], 'embeddedFabric()');
+  const portOptions = checkSaPortOptions(options);
+  const { clock = 'real', seed = 1, pkeys = [0xffff] } = options;
+  // From JavaScript anything may come, whatever the type says.
+  if (!['real', 'manual'].includes(clock)) {
+    throw new TypeError(`clock is '${String(clock)}'; expected 'real' or 'manual'`);
+  }
+  const fabric = nativeEnvironment().createFabric({
+    ports: checkNumber('ports', options.ports ?? 2, 1, 1000, true),
+    manual: clock === 'manual',
+    mlidPool: checkNumber('mlidPool', options.mlidPool ?? 1023, 1, 0x3ffe, true),
+    delayMs: checkNumber('delayMs', options.delayMs ?? 0, 0, 2 ** 31 - 1, false),
+    serviceRate: checkNumber('serviceRate', options.serviceRate ?? 0, 0, 1e9, false),
+    seed: checkNumber('seed', seed, 0, Number.MAX_SAFE_INTEGER, true),
+    pkeys: checkPkeys(pkeys),
+  });
+  return new Fabric(fabric, portOptions, clock === 'manual', seed);
+}

@@ -1,0 +1,86 @@
+import type { SaPortOptions } from '../contract/provider.js';
+import type { NativePortOptions } from '../binding/addon.js';
+
+/** `SaPortOptions` with every default filled in. */
+export type CheckedSaPortOptions = Required<SaPortOptions>;
+
+const DEFAULTS: CheckedSaPortOptions = {
+  requestTimeoutMs: 3_000,
+  attempts: 3,
+  maxOutstanding: 64,
+  auditIntervalMs: 10_000,
+  staleLeaveMs: 30_000,
+  pollIntervalMs: 250,
+  exitDrainMs: 2_000,
+  ref: true,
+};
+
+const MAX_MS = 2 ** 31 - 1;
+
+/** The smallest and the largest value; whole numbers only where `integer`. */
+const LIMITS: Readonly<
+  Record<
+    Exclude<keyof SaPortOptions, 'ref'>,
+    { min: number; max: number; integer: boolean; unit: string }
+  >
+> = {
+  requestTimeoutMs: { min: 1, max: MAX_MS, integer: false, unit: 'milliseconds' },
+  attempts: { min: 1, max: 100, integer: true, unit: 'attempts' },
+  maxOutstanding: { min: 1, max: 255, integer: true, unit: 'requests' },
+  auditIntervalMs: { min: 0, max: MAX_MS, integer: false, unit: 'milliseconds' },
+  staleLeaveMs: { min: 0, max: MAX_MS, integer: false, unit: 'milliseconds' },
+  pollIntervalMs: { min: 1, max: MAX_MS, integer: false, unit: 'milliseconds' },
+  exitDrainMs: { min: 0, max: MAX_MS, integer: false, unit: 'milliseconds' },
+};
+
+/** The names of the options a port has. */
+export const SA_PORT_OPTIONS = Object.keys(DEFAULTS) as readonly (keyof SaPortOptions)[];
+
+/**
+ * Checks the options of a port and fills in defaults. `undefined` counts as absent; other keys are
+ * the caller's to check.
+ *
+ * @throws TypeError or RangeError that names the option and the accepted values.
+ */
+export function checkSaPortOptions(options: SaPortOptions): CheckedSaPortOptions {
+  const checked = { ...DEFAULTS };
+  for (const [name, limit] of Object.entries(LIMITS)) {
+    const key = name as keyof typeof LIMITS;
+    const value = options[key];
+    if (value === undefined) continue;
+    const accepted = `expected ${limit.integer ? 'an integer' : 'a number'} of ${limit.unit} from ${String(limit.min)} to ${String(limit.max)}`;
+    if (typeof value !== 'number') throw new TypeError(`${name} is ${String(value)}; ${accepted}`);
+    if (
+      !(value >= limit.min && value <= limit.max) ||
+      (limit.integer && !Number.isInteger(value))
+    ) {
+      throw new RangeError(`${name} is ${String(value)}; ${accepted}`);
+    }
+    checked[key] = value;
+  }
+  if (options.ref !== undefined) {
+    if (typeof options.ref !== 'boolean') {
+      throw new TypeError(`ref is ${String(options.ref)}; expected true or false`);
+    }
+    checked.ref = options.ref;
+  }
+  return checked;
+}
+
+/** @throws TypeError for a key that is none of `known`. */
+export function checkKnownOptions(options: object, known: readonly string[], whose: string): void {
+  if (typeof options !== 'object' || (options as unknown) === null) {
+    throw new TypeError(`the options of ${whose} are ${String(options)}; expected an object`);
+  }
+  for (const key of Object.keys(options)) {
+    if (!known.includes(key)) {
+      throw new TypeError(`${key} is no option of ${whose}; options: ${known.join(', ')}`);
+    }
+  }
+}
+
+/** What the addon needs of them. */
+export function nativePortOptions(options: CheckedSaPortOptions): NativePortOptions {
+  const { ref: _ref, ...rest } = options;
+  return rest;
+}
