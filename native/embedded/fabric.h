@@ -15,6 +15,7 @@
 #include "core/machine.h"
 #include "core/mad_transport.h"
 #include "core/port.h"
+#include "embedded/subnet_administrator.h"
 
 namespace rxib::embedded {
 
@@ -27,7 +28,7 @@ struct FabricOptions {
   std::vector<uint16_t> pkeys{0xffff};  // every port's table, and its partitions at the SM
   uint8_t mtu = 4;                      // code; what every port can do
   uint8_t rate = 3;                     // code; what every port can do
-  uint32_t mlidPool = 1023;             // groups at most, the broadcast group included
+  uint32_t mlidPool = 1024;             // groups at most, the broadcast group included
   bool broadcastGroup = true;           // the SM's own IPoIB group of the default partition
   Duration delay{0};                    // one way: once for the request and once for the answer
   double serviceRate = 0;               // requests per second; 0: no limit
@@ -39,14 +40,6 @@ constexpr uint32_t kForever = UINT32_MAX;
 
 /** `method` of the controls below: every method. */
 constexpr uint8_t kAnyMethod = 0;
-
-/** One port's membership of one group, as the SM has it. */
-struct Member {
-  Gid mgid;
-  Gid portGid;
-  uint16_t mlid = 0;
-  uint8_t joinState = 0;
-};
 
 struct FabricCounters {
   // Requests as they reached the SA, by method.
@@ -164,7 +157,7 @@ class Fabric final : public Machine {
 
   // Inspection.
 
-  /** By MGID, then port GID. The broadcast group appears once a port has joined it. */
+  /** By MGID, then port. The broadcast group appears once a port has joined it. */
   std::vector<Member> members() const;
   /** MGIDs of all groups, those without members included. */
   std::vector<Gid> groups() const;
