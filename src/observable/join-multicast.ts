@@ -10,7 +10,7 @@ import { failureMessage } from '../errors/failure-message.js';
 import { MulticastError } from '../errors/multicast-error.js';
 import type { MulticastErrorDetails } from '../errors/multicast-error.js';
 import { wrapThrown } from '../errors/wrap-thrown.js';
-import { currentChain, noteOrigin } from './rejoin-chain.js';
+import { currentChain, noteOrigin, outsideOfChains } from './rejoin-chain.js';
 import { resolveJoinRequest } from './resolve-join-request.js';
 import type { Resolution } from './resolve-join-request.js';
 import { clientScope } from './sa-client.js';
@@ -231,7 +231,9 @@ export function joinMulticast$<C>(
       join.dispose();
     });
     if (subscriber.closed) return;
-    if (resolution.refusal === undefined) join.start();
-    else join.refuse(resolution.refusal.thrown);
+    outsideOfChains(() => {
+      if (resolution.refusal === undefined) join.start();
+      else join.refuse(resolution.refusal.thrown);
+    });
   });
 }

@@ -32,6 +32,8 @@ function runWith<R>(chain: RejoinChain | undefined, work: () => R): R {
  */
 export class RejoinChain {
   readonly #pins = new WeakMap<object, Pin>();
+  /** The chain around this one: with two operators in a pipe, the outer one has the longer memory. */
+  readonly #parent = current;
 
   /** Runs `work` so that joins started by it belong to this chain. */
   run<R>(work: () => R): R {
@@ -48,11 +50,11 @@ export class RejoinChain {
 
   /** Where the observable has joined before, in this chain. */
   pinOf(origin: object): Pin | undefined {
-    return this.#pins.get(origin);
+    return this.#pins.get(origin) ?? this.#parent?.pinOf(origin);
   }
 }
 
-/** Runs `work` outside of every chain: joins that consumers start in handlers are their own. */
+/** Runs `work` outside of every chain: joins that consumers start in their handlers are their own. */
 export function outsideOfChains<R>(work: () => R): R {
   return runWith(undefined, work);
 }

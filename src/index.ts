@@ -1,0 +1,61 @@
+export { canonicalGid, formatGid, parseGid } from './address/gid.js';
+export { parseIpGroup } from './address/ip-group.js';
+export type { IpGroup } from './address/ip-group.js';
+export { ipoibMgid } from './address/ipoib.js';
+export type { IpoibOptions } from './address/ipoib.js';
+export { canonicalMgid } from './address/mgid.js';
+export type {
+  MulticastErrorEvent,
+  MulticastEvent,
+  MulticastJoinedEvent,
+  MulticastResetEvent,
+} from './contract/event.js';
+export type {
+  JoinCallback,
+  JoinCompletion,
+  MulticastHandle,
+  MulticastProvider,
+  PortInfo,
+  SaPortOptions,
+} from './contract/provider.js';
+export type { Arg, JoinRequest, ResolvedJoinRequest } from './contract/request.js';
+export type { SaClient } from './contract/sa-client.js';
+export type { PortStats, ProviderStats } from './contract/stats.js';
+export { DIAGNOSTIC_CHANNELS } from './errors/diagnostics.js';
+export type { DiagnosticChannel, DiagnosticMessage } from './errors/diagnostics.js';
+export { errnoName, errnoNumber } from './errors/errno.js';
+export { MulticastError } from './errors/multicast-error.js';
+export type { MulticastErrorDetails } from './errors/multicast-error.js';
+export { RESET_REASONS } from './errors/reset-reason.js';
+export type { ResetReason } from './errors/reset-reason.js';
+export { saStatusName } from './errors/sa-status.js';
+export { joinMulticast$ } from './observable/join-multicast.js';
+export { joinMulticast } from './observable/membership.js';
+export type { JoinMulticastOptions, Membership } from './observable/membership.js';
+export { registerSaClient } from './observable/sa-client.js';
+export type { SaClientOptions } from './observable/sa-client.js';
+export { joinMulticastAll$ } from './operators/join-multicast-all.js';
+export type { JoinAllOptions, JoinRequests } from './operators/join-multicast-all.js';
+export { rejoinOnReset } from './operators/rejoin-on-reset.js';
+export type { RejoinPolicy } from './operators/rejoin-on-reset.js';
+export { shareMembership } from './operators/share-membership.js';
+export type { ShareMembershipOptions } from './operators/share-membership.js';
+export { trackMembership } from './operators/track-membership.js';
+export type {
+  FailedState,
+  JoiningState,
+  MembershipState,
+  MemberState,
+  OutageState,
+  TrackMembershipOptions,
+} from './operators/track-membership.js';
+export { whileJoined } from './operators/while-joined.js';
+export { componentMaskFields, componentMaskOf } from './records/component-mask.js';
+export type { McMemberField } from './records/component-mask.js';
+export type {
+  JoinState,
+  McMemberRecord,
+  McMemberRecordInit,
+  Selector,
+} from './records/mc-member-record.js';
+export { MTU_BYTES, RATES_GBPS } from './records/units.js';

@@ -1,0 +1,47 @@
+import { asyncScheduler, share, timer } from 'rxjs';
+import type { Observable, SchedulerLike } from 'rxjs';
+import type { MulticastEvent } from '../contract/event.js';
+import { checkDuration, checkScheduler } from '../observable/time-options.js';
+import { MembershipSubject } from './membership-subject.js';
+
+/** How long a shared membership outlives its last subscriber. */
+export interface ShareMembershipOptions {
+  /**
+   * Milliseconds after the last subscriber went until the group is left. Default 0: at once, in the
+   * same call. `Infinity`: never while the membership stands.
+   */
+  lingerMs?: number;
+  /** Measures `lingerMs`. Default `asyncScheduler`. */
+  scheduler?: SchedulerLike;
+}
+
+/**
+ * One join for many subscribers. A late subscriber gets the current `joined` at once, and never one
+ * of a membership that was lost. A subscriber that comes within `lingerMs` keeps the membership.
+ *
+ * After a failure the next subscriber makes a new join, so that `retry` and `rejoinOnReset` work on
+ * either side.
+ *
+ * @throws TypeError or RangeError for options that are not as documented.
+ */
+export function shareMembership(
+  options: ShareMembershipOptions = {},
+): <E extends MulticastEvent<unknown>>(source: Observable<E>) => Observable<E> {
+  const lingerMs = checkDuration('lingerMs', options.lingerMs, {
+    byDefault: 0,
+    zero: true,
+    infinity: true,
+  });
+  const scheduler = checkScheduler(options.scheduler, asyncScheduler);
+  const resetOnRefCountZero =
+    lingerMs === 0 ? true : lingerMs === Infinity ? false : () => timer(lingerMs, scheduler);
+  return <E extends MulticastEvent<unknown>>(source: Observable<E>) =>
+    source.pipe(
+      share({
+        connector: () => new MembershipSubject<E>(),
+        resetOnRefCountZero,
+        resetOnError: true,
+        resetOnComplete: true,
+      }),
+    );
+}

@@ -1,0 +1,49 @@
+/** What stands at one frame of a diagram, in order, one character each. */
+export interface DiagramFrame {
+  readonly frame: number;
+  readonly marks: string;
+}
+
+/** Longer gaps are written as time progression. */
+const LONGEST_DASHES = 12;
+
+function cell(marks: string): string {
+  return marks.length > 1 ? `(${marks})` : marks;
+}
+
+/**
+ * Draws diagrams below each other so that one frame stands in one column. Spaces only align and mean
+ * no time, as in `TestScheduler.run`.
+ */
+export function alignedDiagrams(diagrams: readonly (readonly DiagramFrame[])[]): string[] {
+  const frames = [...new Set(diagrams.flatMap((one) => one.map(({ frame }) => frame)))].sort(
+    (a, b) => a - b,
+  );
+  const texts = diagrams.map(() => '');
+  /** Up to which frame each text says something. A group takes as many frames as it has characters. */
+  const drawn = diagrams.map(() => 0);
+  const pad = (): void => {
+    const width = Math.max(...texts.map((text) => text.length));
+    texts.forEach((text, row) => {
+      texts[row] = text.padEnd(width);
+    });
+  };
+  for (const frame of frames) {
+    diagrams.forEach((_, row) => {
+      const gap = frame - (drawn[row] ?? 0);
+      if (gap <= 0) return;
+      texts[row] += gap > LONGEST_DASHES ? ` ${String(gap)}ms ` : '-'.repeat(gap);
+      drawn[row] = frame;
+    });
+    pad();
+    diagrams.forEach((one, row) => {
+      const marks = one.find((candidate) => candidate.frame === frame)?.marks;
+      if (marks === undefined) return;
+      const text = cell(marks);
+      texts[row] += text;
+      drawn[row] = frame + text.length;
+    });
+    pad();
+  }
+  return texts.map((text) => text.trimEnd());
+}
