@@ -1,5 +1,6 @@
 #include "addon/environment.h"
 
+#include <algorithm>
 #include <atomic>
 #include <random>
 #include <utility>
@@ -129,6 +130,7 @@ Environment::Opened& Environment::opened(const Napi::CallbackInfo& info) {
 }
 
 Napi::Value Environment::join(const Napi::CallbackInfo& info) {
+  if (ended_) throw failure(info.Env(), kENODEV, "the process is exiting");
   Opened& port = opened(info);
   const HandleId id = nextHandle.fetch_add(1, std::memory_order_relaxed);
   port.port->port().join(id, readRequest(outgoing_.Value().Data()), outbox_.get());
@@ -137,7 +139,6 @@ Napi::Value Environment::join(const Napi::CallbackInfo& info) {
 
 Napi::Value Environment::free(const Napi::CallbackInfo& info) {
   auto found = ports_.find(info[0].As<Napi::Number>().Uint32Value());
-  // After drain() the port is gone and the handle with it.
   if (found != ports_.end()) {
     found->second.port->port().free(
         static_cast<HandleId>(info[1].As<Napi::Number>().DoubleValue()));
@@ -180,23 +181,40 @@ Napi::Value Environment::drain(const Napi::CallbackInfo& info) {
   return Napi::Boolean::New(info.Env(), settled);
 }
 
-/** Frees everything this environment holds, waits for the Deletes, and lets go of its ports. */
-bool Environment::leaveAll(Duration limit, bool stopThreads) {
+/**
+ * Frees what this environment holds and waits for the Deletes. When the main thread exits, workers
+ * are ended after it, by then without the threads that could send anything: so their memberships
+ * are left here, too.
+ */
+bool Environment::leaveAll(Duration limit, bool wholeProcess) {
   ended_ = true;
-  for (auto& [id, opened] : ports_) {
-    opened.port->port().detach(outbox_);
-    opened.port->port().leaveStaleNow();
+  std::vector<std::shared_ptr<OpenPort>> ports;
+  for (auto& [id, opened] : ports_) ports.push_back(opened.port);
+  if (wholeProcess) {
+    for (auto& port : PortRegistry::instance().openPorts()) {
+      if (std::find(ports.begin(), ports.end(), port) == ports.end()) ports.push_back(port);
+    }
+  }
+  for (auto& port : ports) {
+    if (wholeProcess) {
+      port->port().leaveAll();
+    } else {
+      port->port().detach(outbox_);
+      port->port().leaveStaleNow();
+    }
   }
   const Instant deadline = after(steadyNow(), limit);
   bool settled = true;
-  for (auto& [id, opened] : ports_) {
-    if (opened.port->manual()) continue;
+  for (auto& port : ports) {
+    // Nobody moves a manual clock any more.
+    if (port->manual()) continue;
     const Duration left = std::max(Duration{0}, deadline - steadyNow());
-    settled = opened.port->port().waitSettled(left) && settled;
+    settled = port->port().waitSettled(left) && settled;
   }
-  ports_.clear();
-  fabrics_.clear();
-  if (stopThreads) PortRegistry::instance().stopAll();
+  if (wholeProcess) {
+    for (auto& port : ports) port->stop();
+    for (auto& [id, host] : fabrics_) host->stop();
+  }
   return settled;
 }
 

@@ -46,7 +46,7 @@ class Environment {
 
   Opened& opened(const Napi::CallbackInfo& info);
   void deliver(Napi::Env env, bool everything);
-  bool leaveAll(Duration limit, bool stopThreads);
+  bool leaveAll(Duration limit, bool wholeProcess);
   void tick(Napi::Env env, FabricHost& host, Duration by);
 
   std::shared_ptr<Outbox> outbox_ = std::make_shared<Outbox>();

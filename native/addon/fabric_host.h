@@ -13,6 +13,9 @@ class FabricHost {
   FabricHost(const FabricHost&) = delete;
   FabricHost& operator=(const FabricHost&) = delete;
 
+  /** Ends its thread; nothing happens on the fabric any more. Idempotent. */
+  void stop() { thread_.stop(); }
+
   embedded::Fabric& fabric() { return fabric_; }
   /** Null in real time. Its machines run on the thread that advances it. */
   ManualDriver* manual() { return manual_ ? &driver_ : nullptr; }

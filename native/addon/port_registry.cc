@@ -1,7 +1,6 @@
 #include "addon/port_registry.h"
 
 #include <utility>
-#include <vector>
 
 #include "core/status.h"
 #if RXIB_WITH_UMAD
@@ -65,15 +64,13 @@ OpenResult PortRegistry::openUmad(const std::string& device, uint8_t port,
 #endif
 }
 
-void PortRegistry::stopAll() {
+std::vector<std::shared_ptr<OpenPort>> PortRegistry::openPorts() {
   std::vector<std::shared_ptr<OpenPort>> open;
-  {
-    std::lock_guard<std::mutex> lock(mutex_);
-    for (auto& [name, entry] : entries_) {
-      if (auto port = entry.port.lock()) open.push_back(std::move(port));
-    }
+  std::lock_guard<std::mutex> lock(mutex_);
+  for (auto& [name, entry] : entries_) {
+    if (auto port = entry.port.lock()) open.push_back(std::move(port));
   }
-  for (auto& port : open) port->stop();
+  return open;
 }
 
 }  // namespace rxib::addon

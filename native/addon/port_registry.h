@@ -6,6 +6,7 @@
 #include <memory>
 #include <mutex>
 #include <string>
+#include <vector>
 
 #include "addon/open_port.h"
 #include "core/port.h"
@@ -35,8 +36,8 @@ class PortRegistry {
   static PortRegistry& instance();
 
   OpenResult openUmad(const std::string& device, uint8_t port, const PortSettings& settings);
-  /** Stops the threads of every port; the process is about to end. */
-  void stopAll();
+  /** Every port that is open, whichever environment opened it. */
+  std::vector<std::shared_ptr<OpenPort>> openPorts();
 
  private:
   struct Entry {

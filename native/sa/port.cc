@@ -10,7 +10,14 @@ Port::Port(std::unique_ptr<MadTransport> transport, const Options& options)
 
 Port::~Port() { stop(); }
 
-void Port::stop() { transport_->stop(); }
+void Port::stop() {
+  transport_->stop();
+  {
+    std::lock_guard<std::mutex> lock(mutex_);
+    stopped_ = true;
+  }
+  settled_.notify_all();
+}
 
 void Port::start(Waker& waker) {
   waker_ = &waker;
@@ -62,6 +69,8 @@ void Port::free(HandleId id) {
 
 void Port::leaveStaleNow() { push(Command{Command::Kind::kLeaveStale}); }
 
+void Port::leaveAll() { push(Command{Command::Kind::kLeaveAll}); }
+
 PortStats Port::stats() const { return stats_; }
 
 PortState Port::state() const {
@@ -76,7 +85,9 @@ bool Port::unsettled() const {
 
 bool Port::waitSettled(Duration limit) const {
   std::unique_lock<std::mutex> lock(mutex_);
-  return settled_.wait_for(lock, limit, [this] { return !busy_ && commands_.empty(); });
+  auto settled = [this] { return !busy_ && commands_.empty(); };
+  settled_.wait_for(lock, limit, [&] { return stopped_ || settled(); });
+  return settled();
 }
 
 void Port::execute(Instant now, Command& command) {
@@ -99,6 +110,11 @@ void Port::execute(Instant now, Command& command) {
       ++stats_.handlesAlive;
       break;
     case Command::Kind::kLeaveStale:
+      client_.leaveStaleNow(now);
+      break;
+    case Command::Kind::kLeaveAll:
+      for (const auto& sink : sinks_) client_.detach(now, sink.get());
+      sinks_.clear();
       client_.leaveStaleNow(now);
       break;
   }

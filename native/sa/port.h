@@ -35,19 +35,21 @@ class Port final : public Machine {
   void free(HandleId id);
   /** Deletes what is left of lost memberships without waiting for their time. */
   void leaveStaleNow();
+  /** Frees every handle of every sink and lets go of them, as detach() does; the end is near. */
+  void leaveAll();
 
   PortStats stats() const;
   PortState state() const;
   /** Whether some freed handle may not yet have left the fabric. */
   bool unsettled() const;
-  /** Blocks until the port is settled; false when `limit` passed first. */
+  /** Blocks until the port is settled; false when `limit` passed first, or the port is stopped. */
   bool waitSettled(Duration limit) const;
 
   Instant run(Instant now) override;
 
  private:
   struct Command {
-    enum class Kind : uint8_t { kAttach, kDetach, kJoin, kFree, kLeaveStale };
+    enum class Kind : uint8_t { kAttach, kDetach, kJoin, kFree, kLeaveStale, kLeaveAll };
     explicit Command(Kind commandKind) : kind(commandKind) {}
     Kind kind;
     HandleId id = 0;
@@ -69,6 +71,7 @@ class Port final : public Machine {
   mutable std::condition_variable settled_;
   std::vector<Command> commands_;
   bool busy_ = false;  // as of the last run
+  bool stopped_ = false;
   PortState state_;
 };
 
