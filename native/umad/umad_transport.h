@@ -1,0 +1,78 @@
+// MadTransport over libibumad: one port of one RDMA device, InfiniBand link layer.
+//
+// Threads: open() and stop() belong to whoever owns the transport; everything else belongs to the
+// thread that runs the SA client, which also sends. A receiver thread of the transport's own does
+// nothing but move MADs into an inbox and wake. Where the device has uverbs, a third thread waits
+// for its events, likewise only to wake.
+#pragma once
+
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "core/mad_transport.h"
+#include "rdma/port_events.h"
+#include "rdma/umad_library.h"
+
+namespace rxib::umad {
+
+struct OpenOptions {
+  /** How often the port is looked at while it is watched and has no verbs events. */
+  Duration pollInterval = std::chrono::milliseconds{250};
+  /** Open a port that is not active as well; it is up to the caller to wait for it. */
+  bool acceptInactive = false;
+};
+
+/** Either a transport, or a status and what to tell the user. */
+struct Opened {
+  std::unique_ptr<MadTransport> transport;
+  int status = kOk;
+  std::string message;
+};
+
+/** All ports libibumad knows, of either link layer, or a status and why there are none. */
+struct Discovery {
+  std::vector<PortInfo> ports;
+  int status = kOk;
+  std::string message;
+};
+
+/**
+ * kENOENT: no libibumad. An empty list with kOk: the library is here, a device is not. States are
+ * those of sysfs.
+ */
+Discovery discover();
+
+/**
+ * Opens one port. An empty `device` means the first device with an active InfiniBand port (with
+ * `port` if that is not 0), and `port` 0 its first active port.
+ *
+ * kENOENT: no libibumad. kENODEV: no device, or none of that name or port (the message lists what
+ * exists), or no umad node for it. kEOPNOTSUPP: the link layer is not InfiniBand. kEAGAIN: the port
+ * is not active. kEACCES: no permission (the message names the node and what would help). kEBUSY:
+ * another copy of this library has the port open in this process.
+ */
+Opened open(const std::string& device, uint8_t port, const OpenOptions& options);
+
+/** The same, with the library and the source of verbs events given by the caller: for tests. */
+struct Environment {
+  std::shared_ptr<const rdma::UmadLibrary> library;
+  rdma::PortEventSourceFactory events;  // empty: no uverbs
+};
+Discovery discover(const rdma::UmadLibrary& library);
+Opened open(const Environment& environment, const std::string& device, uint8_t port,
+            const OpenOptions& options);
+
+/** What default selection and open() would take; `device` empty when there is nothing to take. */
+struct Choice {
+  std::string device;
+  uint8_t port = 0;
+  int status = kOk;
+  std::string message;
+};
+
+/** Chooses among `ports` by the rules of open(). */
+Choice choosePort(const std::vector<PortInfo>& ports, const std::string& device, uint8_t port,
+                  bool acceptInactive);
+
+}  // namespace rxib::umad
