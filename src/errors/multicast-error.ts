@@ -33,6 +33,8 @@ const RETRYABLE_CODES: ReadonlySet<string> = new Set([
  * Public, so that providers can throw it.
  */
 export class MulticastError extends Error {
+  // Optional fields are declared and not defined, so that an error shows only what is known.
+
   override readonly name: string = 'MulticastError';
   /** Linux errno name, `'ETIMEDOUT'` for example; `'UNKNOWN'` for a status Linux has no name for. */
   readonly code: string;
@@ -42,25 +44,25 @@ export class MulticastError extends Error {
   /** Exactly as the provider reported it, of either sign. */
   readonly status: number;
   /** MAD status of the subnet administrator, host order, when it answered. */
-  readonly saStatus?: number;
+  declare readonly saStatus?: number;
   /** The name of `saStatus`, `'INSUFFICIENT_COMPONENTS'` for example. */
-  readonly saStatusName?: string;
+  declare readonly saStatusName?: string;
   /** The record fields concerned: missing, or different from the group's. */
-  readonly fields?: readonly string[];
+  declare readonly fields?: readonly string[];
   /** Why the membership was reset; always there with ENETRESET. */
-  readonly reason?: ResetReason;
+  declare readonly reason?: ResetReason;
   /**
    * Whether the same join may succeed later. Default: true for ETIMEDOUT, EAGAIN, EADDRNOTAVAIL, EIO,
    * ENETDOWN and ENETRESET, except when the device was removed.
    */
   readonly retryable: boolean;
   /** Joins started in the outage that `rejoinOnReset` gave up. */
-  attempts?: number;
+  declare attempts?: number;
   /** Milliseconds from the start of that outage to its last failure. */
-  outageMs?: number;
-  readonly device?: string;
-  readonly port?: number;
-  readonly mgid?: string;
+  declare outageMs?: number;
+  declare readonly device?: string;
+  declare readonly port?: number;
+  declare readonly mgid?: string;
 
   constructor(message: string, details: MulticastErrorDetails) {
     super(message, details.cause === undefined ? undefined : { cause: details.cause });
