@@ -59,3 +59,15 @@ export type {
   Selector,
 } from './records/mc-member-record.js';
 export { MTU_BYTES, RATES_GBPS } from './records/units.js';
+export { capabilities, listDevices } from './providers/capabilities.js';
+export type { Capabilities, ProviderCapability } from './providers/capabilities.js';
+export { embeddedFabric } from './providers/embedded-fabric.js';
+export type {
+  EmbeddedFabric,
+  EmbeddedFabricOptions,
+  FabricCounters,
+  FabricMember,
+  SaMethod,
+} from './providers/embedded-fabric.js';
+export { umad } from './providers/umad.js';
+export type { UmadProvider } from './providers/umad.js';

@@ -1,0 +1,60 @@
+// npm test: sets up what is missing, then runs every lane that this machine can run. A lane that
+// can't run is reported as skipped with its reason; under CI (CI=true) that is a failure.
+//
+// npm test -- <lane>...    runs only these: native, unit, fabric, examples, package
+// Ends with the line "N passed, N failed, N skipped" over all lanes.
+
+import { performance } from 'node:perf_hooks';
+import './build.mjs';
+import { examplesLane } from './test/examples-lane.mjs';
+import { fabricLane } from './test/fabric-lane.mjs';
+import { nativeLane } from './test/native-lane.mjs';
+import { packageLane } from './test/package-lane.mjs';
+import { unitLane } from './test/unit-lane.mjs';
+
+const lanes = {
+  native: nativeLane,
+  unit: unitLane,
+  examples: examplesLane,
+  package: packageLane,
+  fabric: fabricLane,
+};
+
+const asked = process.argv.slice(2);
+for (const name of asked) {
+  if (!Object.hasOwn(lanes, name)) {
+    console.error(`there is no lane '${name}'; lanes: ${Object.keys(lanes).join(', ')}`);
+    process.exit(2);
+  }
+}
+
+const total = { passed: 0, failed: 0, skipped: 0 };
+const summary = [];
+for (const [name, lane] of Object.entries(lanes)) {
+  if (asked.length > 0 && !asked.includes(name)) continue;
+  console.log(`\n== ${name}`);
+  const started = performance.now();
+  const result = await lane();
+  const seconds = ((performance.now() - started) / 1000).toFixed(1).padStart(6);
+  if (result.missing !== undefined) {
+    if (process.env.CI === 'true') result.failed += 1;
+    else result.skipped += 1;
+    console.log(`lane ${name} did not run: ${result.missing}`);
+  }
+  // A lane in which nothing ran has shown nothing.
+  if (result.passed + result.failed + result.skipped === 0) {
+    console.log(`lane ${name} ran no test`);
+    result.failed += 1;
+  }
+  total.passed += result.passed;
+  total.failed += result.failed;
+  total.skipped += result.skipped;
+  const { passed, failed, skipped } = result;
+  summary.push(
+    `${name.padEnd(9)} ${seconds} s  ${passed} passed, ${failed} failed, ${skipped} skipped`,
+  );
+}
+
+console.log(`\n${summary.join('\n')}\n`);
+console.log(`${total.passed} passed, ${total.failed} failed, ${total.skipped} skipped`);
+process.exitCode = total.failed === 0 && total.passed > 0 ? 0 : 1;
