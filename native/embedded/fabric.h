@@ -27,7 +27,7 @@ struct FabricOptions {
   uint16_t smLid = 1;
   std::vector<uint16_t> pkeys{0xffff};  // every port's table, and its partitions at the SM
   uint8_t mtu = 4;                      // code; what every port can do
-  uint8_t rate = 3;                     // code; what every port can do
+  uint8_t rate = 3;                     // code 2 to 22; what every port can do
   uint32_t mlidPool = 1024;             // groups at most, the broadcast group included
   bool broadcastGroup = true;           // the SM's own IPoIB group of the default partition
   Duration delay{0};                    // one way: once for the request and once for the answer

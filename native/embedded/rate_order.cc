@@ -8,7 +8,8 @@ namespace {
 constexpr uint8_t kSlowestCode = 2;
 constexpr uint8_t kNewestKnownCode = 22;
 
-double speed(uint8_t code) { return codec::rateGbps(code).value_or(0); }
+/** An unknown rate is slower than any other. */
+double speed(uint8_t code) { return isKnownRate(code) ? codec::rateGbps(code).value_or(0) : 0; }
 
 }  // namespace
 

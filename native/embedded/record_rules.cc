@@ -8,6 +8,7 @@ namespace {
 constexpr uint8_t kSmallestMtu = 1;
 constexpr uint8_t kLargestMtu = 5;
 constexpr uint16_t kPartitionBits = 0x7fff;
+constexpr uint16_t kFullMembership = 0x8000;
 
 bool has(uint64_t mask, McComponent component) { return (mask & bit(component)) != 0; }
 
@@ -33,6 +34,10 @@ bool accepts(uint8_t selector, int order) {
 bool hasAll(uint64_t mask, uint64_t needed) { return (mask & needed) == needed; }
 
 bool samePartition(uint16_t a, uint16_t b) { return (a & kPartitionBits) == (b & kPartitionBits); }
+
+bool canTalk(uint16_t a, uint16_t b) {
+  return samePartition(a, b) && ((a | b) & kFullMembership) != 0;
+}
 
 bool tableHolds(const std::vector<uint16_t>& table, uint16_t pkey) {
   if ((pkey & kPartitionBits) == 0) return false;
@@ -60,7 +65,7 @@ bool hasKnownUnits(const McMemberRecord& wanted, uint64_t mask) {
 
 bool sameFixedFields(const McMemberRecord& wanted, uint64_t mask, const McMemberRecord& group) {
   if (has(mask, McComponent::kQkey) && wanted.qkey != group.qkey) return false;
-  if (has(mask, McComponent::kPkey) && !samePartition(wanted.pkey, group.pkey)) return false;
+  if (has(mask, McComponent::kPkey) && !canTalk(wanted.pkey, group.pkey)) return false;
   if (has(mask, McComponent::kTrafficClass) && wanted.trafficClass != group.trafficClass) {
     return false;
   }

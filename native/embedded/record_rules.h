@@ -13,6 +13,9 @@ bool hasAll(uint64_t mask, uint64_t needed);
 
 /** Membership of a partition is by the low 15 bits; a table's empty slots hold 0. */
 bool samePartition(uint16_t a, uint16_t b);
+/** As two P_Keys match on the wire: of two limited members of a partition neither hears the other.
+ */
+bool canTalk(uint16_t a, uint16_t b);
 bool tableHolds(const std::vector<uint16_t>& table, uint16_t pkey);
 bool tablesShareAKey(const std::vector<uint16_t>& a, const std::vector<uint16_t>& b);
 

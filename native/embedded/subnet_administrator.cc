@@ -219,7 +219,6 @@ SaMad SubnetAdministrator::query(const SaMad& request, const McMemberRecord& wan
     if (!trusted) {
       record.portGid = Gid{};
       record.joinState = 0;
-      record.proxyJoin = false;
     }
     found.push_back(record);
   };

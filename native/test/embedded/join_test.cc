@@ -250,6 +250,18 @@ TEST("embedded join: MTU and rate selectors against an existing group") {
   }
 }
 
+TEST("embedded join: a rate code that OpenSM does not know is slower than any") {
+  Bench bench;
+  CHECK_EQ(bench.a().create(group(1)), kSaOk);
+  McMemberRecord wanted = bench.b().membership(group(1));
+  wanted.rate = 23;
+  const uint64_t mask = kMembershipMask | bit(McComponent::kRateSelector);
+  wanted.rateSelector = static_cast<uint8_t>(Selector::kLessThan);
+  CHECK_EQ(bench.b().statusOf(SaMethod::kSet, wanted, mask), kSaReqInvalid);
+  wanted.rateSelector = static_cast<uint8_t>(Selector::kGreaterThan);
+  CHECK_EQ(bench.b().statusOf(SaMethod::kSet, wanted, mask), kSaOk);
+}
+
 TEST("embedded join: a port that can't meet the group's MTU or rate is refused") {
   Bench bench;
   CHECK_EQ(bench.a().create(group(1)), kSaOk);
@@ -399,6 +411,17 @@ TEST("embedded join: partitions") {
     CHECK_EQ(bench.a().statusOf(SaMethod::kSet, record, kMcCreationComponents), kSaReqInvalid);
     CHECK_EQ(bench.a().join(group(9)), kSaInsufficientComponents);
   }
+}
+
+TEST("embedded join: two limited P_Keys of one partition do not match") {
+  Bench bench;
+  McMemberRecord record = bench.a().creation(group(1));
+  record.pkey = 0x7fff;
+  CHECK_EQ(bench.a().statusOf(SaMethod::kSet, record, kMcCreationComponents), kSaOk);
+  CHECK_EQ(bench.a().statusOf(SaMethod::kSet, record, kMcCreationComponents), kSaReqInvalid);
+  CHECK_EQ(bench.a().join(group(1)), kSaOk);
+  record.pkey = 0xffff;
+  CHECK_EQ(bench.a().statusOf(SaMethod::kSet, record, kMcCreationComponents), kSaOk);
 }
 
 TEST("embedded join: MLIDs are given lowest first, reused at once, and run out") {
