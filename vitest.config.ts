@@ -8,6 +8,7 @@ export default defineConfig({
           name: 'unit',
           include: ['marble-tests/**/*.spec.ts'],
           exclude: ['marble-tests/fabric/**'],
+          setupFiles: ['marble-tests/setup/engine-check.ts'],
           testTimeout: 20_000,
         },
       },
@@ -15,6 +16,7 @@ export default defineConfig({
         test: {
           name: 'fabric',
           include: ['marble-tests/fabric/**/*.spec.ts'],
+          setupFiles: ['marble-tests/setup/engine-check.ts'],
           // Each file starts fabrics of its own; two cores carry two at a time.
           maxWorkers: 2,
           testTimeout: 90_000,

@@ -6,13 +6,14 @@ import type { DiagnosticChannel } from '../errors/diagnostics.js';
 import { Errno } from '../errors/errno.js';
 import { MulticastError } from '../errors/multicast-error.js';
 import { RESET_REASONS } from '../errors/reset-reason.js';
-import type { McMemberRecordInit } from '../records/mc-member-record.js';
+import type { McMemberRecord, McMemberRecordInit } from '../records/mc-member-record.js';
 import type { Addon, NativeFabricOptions, NativePortInfo, NativePortOptions } from './addon.js';
 import {
   completionHandle,
   incomingArray,
   outgoingArray,
   readCompletion,
+  readRecord,
   writeRequest,
 } from './exchange.js';
 import { gidText } from './gid-words.js';
@@ -131,6 +132,8 @@ export class Environment {
   readonly #ports = new Map<number, NativePort>();
   #held = false;
   #exitDrainMs = 0;
+  /** Handles that were alive when their port was closed: each is a subscription that was forgotten. */
+  abandoned = 0;
 
   constructor() {
     this.addon = loadAddon();
@@ -177,7 +180,9 @@ export class Environment {
 
   closePort(port: NativePort): void {
     for (const handle of [...this.#handles.values()]) {
-      if (handle.port === port) this.free(handle);
+      if (handle.port !== port) continue;
+      this.abandoned += 1;
+      this.free(handle);
     }
     port.leaving = false;
     this.#ports.delete(port.id);
@@ -239,6 +244,17 @@ export class Environment {
     return this.addon.codec('packMcMemberRecord');
   }
 
+  /** The caller has checked that there are as many bytes as a record has. */
+  unpackMcMemberRecord(bytes: Uint8Array): McMemberRecord {
+    this.addon.codec('unpackMcMemberRecord', bytes);
+    return readRecord(this.#outgoing, 1);
+  }
+
+  /** Counters of every port that is open here, for checks that nothing is left over. */
+  openPorts(): { id: number; stats: PortStats }[] {
+    return [...this.#ports.keys()].map((id) => ({ id, stats: this.stats(id) }));
+  }
+
   updateHold(): void {
     let held = false;
     for (const port of this.#ports.values()) held ||= port.holds;
@@ -285,7 +301,12 @@ export function nativeEnvironment(): Environment {
   return environment;
 }
 
-/** Throws what a join at a closed provider gets. */
+/** The environment of this thread, if anything has needed the addon so far. */
+export function loadedEnvironment(): Environment | undefined {
+  return environment;
+}
+
+/** What a join at a closed provider gets. */
 export function closedError(name: string): MulticastError {
   return new MulticastError(`the ${name} provider is closed; make a new one`, {
     status: Errno.ESHUTDOWN,

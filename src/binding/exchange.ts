@@ -36,7 +36,8 @@ function joinStateBits(states: JoinState | readonly JoinState[] | undefined): nu
   return list.reduce((bits, state) => bits | (1 << JOIN_STATES.indexOf(state)), 0);
 }
 
-function readRecord(slots: Float64Array, at: number): McMemberRecord {
+/** The record that stands at `at`. */
+export function readRecord(slots: Float64Array, at: number): McMemberRecord {
   const number = (offset: number): number => slots[at + offset] ?? 0;
   const selector = (offset: number) => SELECTORS[number(offset)] ?? 'exactly';
   return {
