@@ -43,9 +43,11 @@ Client::Client(MadTransport& transport, const Options& options, PortStats& stats
 
 void Client::join(Instant now, HandleId id, const JoinSpec& spec, CompletionSink* sink) {
   now_ = now;
+  watch();
   GroupKey key;
   key.mgid = spec.record.mgid;
-  key.portGid = spec.record.portGid;
+  // Whoever spells out the port's own GID shares the group of those who leave it out.
+  if (spec.record.portGid != transport_.port().gid) key.portGid = spec.record.portGid;
   if (key.mgid.isZero()) key.serial = ++lastSerial_;
   Group& group = groupFor(key);
 
@@ -59,10 +61,10 @@ void Client::join(Instant now, HandleId id, const JoinSpec& spec, CompletionSink
   settle(group);
 }
 
-void Client::free(Instant now, HandleId id) {
+bool Client::free(Instant now, HandleId id) {
   now_ = now;
   auto found = members_.find(id);
-  if (found == members_.end()) return;
+  if (found == members_.end()) return false;
   Member& member = found->second;
   Group* group = member.state == Member::State::kOver ? nullptr : member.group;
   switch (member.state) {
@@ -90,6 +92,7 @@ void Client::free(Instant now, HandleId id) {
   }
   members_.erase(found);
   if (group != nullptr) settle(*group);
+  return true;
 }
 
 void Client::detach(Instant now, CompletionSink* sink) {
@@ -97,7 +100,13 @@ void Client::detach(Instant now, CompletionSink* sink) {
   for (auto& [id, member] : members_) {
     if (member.sink == sink) ids.push_back(id);
   }
-  for (HandleId id : ids) free(now, id);
+  // In the order of the joins, so that a run is reproducible.
+  std::sort(ids.begin(), ids.end());
+  for (HandleId id : ids) {
+    ++stats_.handlesFreed;
+    --stats_.handlesAlive;
+    free(now, id);
+  }
   sinks_.erase(sink);
 }
 
@@ -109,7 +118,15 @@ void Client::leaveStaleNow(Instant now) {
     uint8_t bits = group->stale;
     clearStale(*group, bits);
     owe(*group, bits);
+    group->unrenewed |= bits;
     settle(*group);
+  }
+  // Those that happen to be under way are now waited for, and repeated like any other leave.
+  for (auto& [id, group] : requests_) {
+    if (group->work != Group::Work::kLeave || !group->overdue) continue;
+    group->overdue = false;
+    group->owed |= group->workBits;
+    countUnsettled(*group);
   }
 }
 
@@ -119,15 +136,18 @@ void Client::leaveStaleNow(Instant now) {
 Group& Client::groupFor(const GroupKey& key) {
   auto found = groups_.find(key);
   if (found != groups_.end()) return *found->second;
-  if (!watching_) {
-    watching_ = true;
-    transport_.watch(true);
-  }
+  watch();
   auto inserted = groups_.emplace(key, std::make_unique<Group>(key));
   Group& group = *inserted.first->second;
   group.place = rota_.insert(rota_.end(), &group);
   stats_.groups.set(groups_.size());
   return group;
+}
+
+void Client::watch() {
+  if (watching_) return;
+  watching_ = true;
+  transport_.watch(true);
 }
 
 void Client::eraseIfIdle(Group& group) {
@@ -168,6 +188,8 @@ void Client::answerWaiting(Group& group) {
   while (!group.waiting.empty()) {
     Member& member = *group.waiting.front();
     if (group.key.mgid.isZero() || without(member.bits, group.held) != 0) return;
+    // Whether no bit at all can be joined is for the SA to say.
+    if (member.bits == 0) return;
     uint64_t differing = differingComponents(group.record, member.spec->record, member.spec->mask);
     if (differing == 0) {
       group.waiting.pop_front();
@@ -183,10 +205,10 @@ void Client::settle(Group& group) {
   const bool questioned = group.work == Group::Work::kAudit;
   if (group.work == Group::Work::kNone || questioned) answerWaiting(group);
   if (removed_) group.held = group.owed = 0;
-  // Bits that somebody holds are no longer owed to the SA, however they came about.
-  uint8_t kept = static_cast<uint8_t>(group.owed & group.needed());
-  group.owed = without(group.owed, kept);
-  group.held |= kept;
+  if (group.leaving() == 0) {
+    group.split = false;
+    group.leaveFailures = 0;
+  }
 
   const bool wanting = !group.waiting.empty() || group.leaving() != 0;
   if (wanting && questioned) cancelQuestion(group);
@@ -200,6 +222,7 @@ void Client::settle(Group& group) {
 }
 
 void Client::settleAll() {
+  wasUsable_ = usable();
   std::vector<Group*> groups(rota_.begin(), rota_.end());
   // Settling a group can erase that group only.
   for (Group* group : groups) settle(*group);
@@ -207,8 +230,8 @@ void Client::settleAll() {
 
 void Client::countUnsettled(Group& group) {
   const bool unsettled =
-      usable() && (group.leaving() != 0 || (group.work == Group::Work::kLeave && !group.overdue) ||
-                   (group.work == Group::Work::kJoin && group.joining == nullptr));
+      usable() &&
+      (group.leaving() != 0 || (group.work == Group::Work::kJoin && group.joining == nullptr));
   if (unsettled == group.unsettled) return;
   group.unsettled = unsettled;
   if (unsettled) {
@@ -270,11 +293,7 @@ bool Client::beginOverdueLeave() {
     settle(group);
     return true;
   }
-  ++stats_.staleLeaves;
-  Diagnostic diagnostic;
-  diagnostic.kind = DiagnosticKind::kStaleLeave;
-  diagnostic.mgid = group.key.mgid;
-  diagnose(diagnostic);
+  group.unrenewed |= lost;
   beginLeave(group, lost, true);
   return true;
 }
@@ -320,14 +339,20 @@ void Client::beginJoin(Group& group) {
 }
 
 void Client::beginLeave(Group& group, uint8_t bits, bool overdue) {
-  if (group.split) bits = lowestBit(bits);
-  if (!overdue && without(bits, group.held) != 0) {
+  if (group.split && !overdue) bits = lowestBit(bits);
+  if ((bits & group.unproven) != 0) {
     ++stats_.compensatingLeaves;
-    Diagnostic diagnostic;
-    diagnostic.kind = DiagnosticKind::kCompensatingLeave;
-    diagnostic.mgid = group.key.mgid;
-    diagnose(diagnostic);
+    diagnoseLeave(DiagnosticKind::kCompensatingLeave, group);
   }
+  if ((bits & group.unrenewed) != 0) {
+    ++stats_.staleLeaves;
+    diagnoseLeave(DiagnosticKind::kStaleLeave, group);
+  }
+  group.unproven = without(group.unproven, bits);
+  group.unrenewed = without(group.unrenewed, bits);
+  // From here on nobody can say whether they stand, so no join may be answered out of them.
+  group.held = without(group.held, bits);
+  if (!overdue) group.owed |= bits;
   group.workBits = bits;
   group.overdue = overdue;
   Query query;
@@ -391,13 +416,15 @@ void Client::onJoinOutcome(Group& group, const Query& query, const Outcome& outc
 
   if (outcome.kind != Outcome::Kind::kAnswered) {
     // An MGID that nobody told us can't be left.
-    if (outcome.unresolved && !query.assignsMgid()) owe(group, bits);
+    if (outcome.unresolved && !query.assignsMgid()) oweUnproven(group, bits);
     if (member == nullptr) return;
     const bool sent = outcome.kind == Outcome::Kind::kTimedOut;
     fail(*member, sent ? kETIMEDOUT : kEIO, outcome.saStatus == 0 ? nullptr : &outcome);
     return;
   }
   if (outcome.saStatus != codec::kSaOk) {
+    // The refusal speaks for one attempt only; another may have been granted without our hearing.
+    if (outcome.unresolved && !query.assignsMgid()) oweUnproven(group, bits);
     if (member == nullptr) return;
     if (outcome.saStatus == codec::kSaReqInvalid && !query.assignsMgid()) {
       beginExplain(group, *member);
@@ -416,6 +443,8 @@ void Client::onJoinOutcome(Group& group, const Query& query, const Outcome& outc
   group.record = outcome.record;
   group.held |= bits;
   group.owed = without(group.owed, bits);
+  group.unproven = without(group.unproven, bits);
+  group.unrenewed = without(group.unrenewed, bits);
   clearStale(group, bits);
   if (member != nullptr) activate(group, *member);
 }
@@ -427,7 +456,7 @@ bool Client::assigned(Group& group, const McMemberRecord& record) {
   key.portGid = group.key.portGid;
   auto existing = groups_.find(key);
   if (existing != groups_.end()) {
-    owe(*existing->second, without(group.workBits, existing->second->needed()));
+    oweUnproven(*existing->second, without(group.workBits, existing->second->needed()));
     settle(*existing->second);
     return false;
   }
@@ -447,11 +476,9 @@ void Client::onLeaveOutcome(Group& group, const Outcome& outcome) {
   if (notThere && severalBits(bits)) {
     // One bit that is not held makes the SA refuse them all.
     group.split = true;
-    if (group.overdue) owe(group, bits);
+    owe(group, bits);
   } else if (notThere || (answered && outcome.saStatus == codec::kSaOk)) {
-    group.held = without(group.held, bits);
     group.owed = without(group.owed, bits);
-    clearStale(group, bits);
     group.leaveFailures = 0;
   } else if (group.overdue || group.leaveFailures++ >= options_.leaveRetries) {
     ++stats_.leavesFailed;
@@ -464,15 +491,13 @@ void Client::onLeaveOutcome(Group& group, const Outcome& outcome) {
     if (outcome.saStatus != 0) diagnostic.saStatus = outcome.saStatus;
     diagnose(diagnostic);
     group.leaveFailures = 0;
-    group.held = without(group.held, bits);
     group.owed = without(group.owed, bits);
     // The SA refused for good, or is silent; in the latter case the Delete stays due until
     // answered.
     if (!answered) setStale(group, bits, std::max(options_.staleLeave, kStaleRetry));
   }
   group.overdue = false;
-  if (group.leaving() == 0) group.split = false;
-  owe(group, relapsed);
+  oweUnproven(group, relapsed);
 }
 
 void Client::onExplainOutcome(Group& group, const Outcome& outcome) {
@@ -493,19 +518,25 @@ void Client::onLateSuccess(const Query& query, const McMemberRecord& record) {
   key.mgid = record.mgid;
   key.portGid = query.portGid;
   Group& group = groupFor(key);
-  owe(group, without(query.bits, group.needed()));
+  oweUnproven(group, without(query.bits, group.needed()));
   settle(group);
 }
 
 /** Notes that `bits` may stand at the SA without anybody wanting them. */
 void Client::owe(Group& group, uint8_t bits) {
-  if (group.work == Group::Work::kLeave) {
-    // The Delete under way may have been executed before the Set that has just turned up.
-    group.relapsed |= bits;
-    return;
-  }
   group.owed |= without(bits, group.held);
   clearStale(group, group.owed);
+}
+
+/** The same for bits of a Set that nobody waits for and that may have been executed. */
+void Client::oweUnproven(Group& group, uint8_t bits) {
+  if (group.work == Group::Work::kLeave) {
+    // The Delete under way may have been executed before the Set that has just turned up.
+    group.relapsed |= static_cast<uint8_t>(bits & group.workBits);
+    bits = without(bits, group.workBits);
+  }
+  group.unproven |= without(bits, group.held);
+  owe(group, bits);
 }
 
 // ---------------------------------------------------------------------------------------------
@@ -574,16 +605,16 @@ void Client::interrupt(Group& group) {
       requester_.abandon(now_, group.request);
       endWork(group);
       group.leaveFailures = 0;
-      // The bits of an overdue leave stand nowhere else any more.
-      if (group.overdue) owe(group, group.workBits);
+      // The bits of an overdue leave stand nowhere else any more, and it was in no hurry.
+      if (group.overdue) setStale(group, group.workBits, options_.staleLeave);
       group.overdue = false;
-      owe(group, std::exchange(group.relapsed, uint8_t{0}));
+      oweUnproven(group, std::exchange(group.relapsed, uint8_t{0}));
       return;
     }
     case Group::Work::kJoin: {
       const bool unresolved = requester_.abandon(now_, group.request);
       endWork(group);
-      if (unresolved && !group.key.mgid.isZero()) owe(group, group.workBits);
+      if (unresolved && !group.key.mgid.isZero()) oweUnproven(group, group.workBits);
       if (Member* member = std::exchange(group.joining, nullptr)) {
         member->state = Member::State::kWaiting;
         member->place = group.waiting.insert(group.waiting.begin(), member);
@@ -634,8 +665,9 @@ bool Client::auditable(const Group& group) const {
 
 void Client::scheduleAudit() {
   std::uniform_real_distribution<double> jitter(0.8, 1.2);
-  nextAudit_ =
-      after(now_, std::chrono::duration_cast<Duration>(options_.auditInterval * jitter(random_)));
+  const auto pause = std::chrono::duration_cast<Duration>(options_.auditInterval * jitter(random_));
+  // An instant that is not ahead of now would keep the driver running forever.
+  nextAudit_ = after(now_, std::max(pause, Duration{1}));
 }
 
 void Client::auditInTurn() {
@@ -725,6 +757,13 @@ void Client::diagnose(const Diagnostic& diagnostic) {
   for (CompletionSink* sink : sinks_) sink->diagnose(diagnostic);
 }
 
+void Client::diagnoseLeave(DiagnosticKind kind, const Group& group) {
+  Diagnostic diagnostic;
+  diagnostic.kind = kind;
+  diagnostic.mgid = group.key.mgid;
+  diagnose(diagnostic);
+}
+
 // ---------------------------------------------------------------------------------------------
 
 void Client::onMad(const ReceivedMad& mad) { requester_.onMad(now_, mad); }
@@ -732,6 +771,8 @@ void Client::onMad(const ReceivedMad& mad) { requester_.onMad(now_, mad); }
 Instant Client::run(Instant now) {
   now_ = now;
   const Instant poll = transport_.poll(now, *this);
+  // A transport that learnt of the port's state without an event must not leave groups stranded.
+  if (usable() != wasUsable_) settleAll();
   requester_.run(now);
   auditInTurn();
   fillWindow();

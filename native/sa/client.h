@@ -29,8 +29,8 @@ class Client final : public MadTransport::Listener {
   void detach(Instant now, CompletionSink* sink);
 
   void join(Instant now, HandleId id, const JoinSpec& spec, CompletionSink* sink);
-  /** Unknown handles are ignored, so that a free is harmless however late it comes. */
-  void free(Instant now, HandleId id);
+  /** Unknown handles are ignored, so that a free is harmless however late it comes; false then. */
+  bool free(Instant now, HandleId id);
 
   /** Deletes what is left of memberships lost to a reset now instead of later. */
   void leaveStaleNow(Instant now);
@@ -47,6 +47,7 @@ class Client final : public MadTransport::Listener {
  private:
   // Table
   Group& groupFor(const GroupKey& key);
+  void watch();
   void eraseIfIdle(Group& group);
 
   // Deciding
@@ -84,6 +85,7 @@ class Client final : public MadTransport::Listener {
   void setStale(Group& group, uint8_t bits, Duration delay);
   void clearStale(Group& group, uint8_t bits);
   void owe(Group& group, uint8_t bits);
+  void oweUnproven(Group& group, uint8_t bits);
   void settleAll();
 
   // Audit
@@ -97,6 +99,7 @@ class Client final : public MadTransport::Listener {
   void complete(Member& member, Completion completion);
   void fail(Member& member, int status, const Outcome* outcome = nullptr, uint64_t fields = 0);
   void diagnose(const Diagnostic& diagnostic);
+  void diagnoseLeave(DiagnosticKind kind, const Group& group);
 
   MadTransport& transport_;
   const Options options_;
@@ -117,6 +120,7 @@ class Client final : public MadTransport::Listener {
   bool sweeping_ = false;  // a loss was found: the rest of the port is being checked
   bool removed_ = false;
   bool watching_ = false;
+  bool wasUsable_ = false;  // at the last look at all groups
   uint64_t lastSerial_ = 0;
   size_t unsettledGroups_ = 0;
   std::mt19937_64 random_;

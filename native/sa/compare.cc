@@ -48,16 +48,17 @@ uint64_t differingComponents(const McMemberRecord& group, const McMemberRecord& 
   check(McComponent::kFlowLabel, group.flowLabel == wanted.flowLabel);
   check(McComponent::kHopLimit, group.hopLimit == wanted.hopLimit);
   check(McComponent::kScope, group.scope == wanted.scope);
-  if (asked(McComponent::kMtuSelector)) {
-    check(McComponent::kMtu, satisfies(group.mtu, wanted.mtu, wanted.mtuSelector));
-  }
-  if (asked(McComponent::kRateSelector)) {
-    check(McComponent::kRate, rateSatisfies(group.rate, wanted.rate, wanted.rateSelector));
-  }
-  if (asked(McComponent::kPacketLifeTimeSelector)) {
-    check(McComponent::kPacketLifeTime,
-          satisfies(group.packetLifeTime, wanted.packetLifeTime, wanted.packetLifeTimeSelector));
-  }
+  // The SA looks at the selector alone; a value without one is ignored.
+  auto checkSelected = [&](McComponent selector, McComponent value, bool satisfied) {
+    if (asked(selector)) check(asked(value) ? value : selector, satisfied);
+  };
+  checkSelected(McComponent::kMtuSelector, McComponent::kMtu,
+                satisfies(group.mtu, wanted.mtu, wanted.mtuSelector));
+  checkSelected(McComponent::kRateSelector, McComponent::kRate,
+                rateSatisfies(group.rate, wanted.rate, wanted.rateSelector));
+  checkSelected(
+      McComponent::kPacketLifeTimeSelector, McComponent::kPacketLifeTime,
+      satisfies(group.packetLifeTime, wanted.packetLifeTime, wanted.packetLifeTimeSelector));
   return differing;
 }
 

@@ -73,15 +73,18 @@ struct Group {
   std::array<uint32_t, 4> counts{};  // active members by join-state bit
 
   // Each bit of the port's membership stands in at most one of these three.
-  uint8_t held = 0;   // granted by the SA
+  uint8_t held = 0;   // granted by the SA, and no Delete has been sent since
   uint8_t owed = 0;   // may stand at the SA though nobody asked for it to stay: to be deleted
   uint8_t stale = 0;  // granted before a reset and not renewed: to be deleted later
+  // Why a bit is owed, until its first Delete is sent and counted.
+  uint8_t unproven = 0;   // the outcome of its Set is unknown
+  uint8_t unrenewed = 0;  // it was stale
 
   Work work = Work::kNone;
   RequestId request = kNoRequest;
   Member* joining = nullptr;  // kJoin, kExplain; null when it was freed meanwhile
   uint8_t workBits = 0;       // kJoin: asked for; kLeave: being deleted
-  uint8_t relapsed = 0;       // a late success that arrived while a Delete was under way
+  uint8_t relapsed = 0;       // of workBits: a late success arrived while they were being deleted
   uint8_t leaveFailures = 0;
   bool split = false;    // a Delete of several bits was refused: one bit at a time
   bool overdue = false;  // the leave under way is for stale bits

@@ -73,7 +73,6 @@ int Requester::send(Instant now, Request& request, RequestId id) {
   codec::packSaMad(mad, bytes);
 
   --request.attemptsLeft;
-  request.busy = false;
   request.sentAt = now;
   request.next = std::min(after(now, attemptTimeout(request.query)), request.deadline);
   int status = transport_.send(bytes, port.smLid, port.smSl, request.next - now);
@@ -93,7 +92,9 @@ int Requester::send(Instant now, Request& request, RequestId id) {
 
 void Requester::lastAttempt(RequestId id) {
   auto found = requests_.find(id);
-  if (found != requests_.end() && found->second.attemptsLeft > 0) found->second.attemptsLeft = 0;
+  if (found == requests_.end()) return;
+  found->second.unwanted = true;
+  if (found->second.attemptsLeft > 0) found->second.attemptsLeft = 0;
 }
 
 bool Requester::abandon(Instant now, RequestId id) {
@@ -137,7 +138,7 @@ void Requester::forget(Instant now) {
   }
 }
 
-void Requester::report(DiagnosticKind kind, const Gid& mgid, uint16_t saStatus) {
+void Requester::report(DiagnosticKind kind, const Gid& mgid, std::optional<uint16_t> saStatus) {
   Diagnostic diagnostic;
   diagnostic.kind = kind;
   diagnostic.mgid = mgid;
@@ -149,7 +150,7 @@ void Requester::onMad(Instant now, const ReceivedMad& received) {
   codec::SaMad mad;
   if (!codec::unpackSaMad(received.bytes.data(), received.bytes.size(), mad)) {
     ++stats_.malformedReplies;
-    report(DiagnosticKind::kMalformedReply, Gid{}, 0);
+    report(DiagnosticKind::kMalformedReply, Gid{}, std::nullopt);
     return;
   }
   McMemberRecord record;
@@ -210,8 +211,7 @@ void Requester::onMad(Instant now, const ReceivedMad& received) {
     request.everBusy = true;
     // Only the attempt under way decides when the next one starts.
     if (request.ids.back() != static_cast<uint32_t>(mad.transactionId)) return;
-    request.busy = true;
-    if (!request.query.repeatable) {
+    if (!request.query.repeatable && !request.unwanted) {
       // BUSY says that nothing was executed, so even this Set may be sent again.
       request.attemptsLeft = 1;
       request.next = std::min(after(request.sentAt, options_.requestTimeout / options_.attempts),

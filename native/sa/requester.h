@@ -9,6 +9,7 @@
 #include <deque>
 #include <functional>
 #include <memory>
+#include <optional>
 #include <unordered_map>
 #include <vector>
 
@@ -74,11 +75,11 @@ class Requester {
  private:
   struct Request {
     Query query;
-    int attemptsLeft = 0;  // not yet sent
-    Instant deadline;      // of the whole request
-    Instant next;          // of the attempt under way
-    Instant sentAt;        // of the attempt under way
-    bool busy = false;     // the attempt under way was answered BUSY
+    int attemptsLeft = 0;   // not yet sent
+    Instant deadline;       // of the whole request
+    Instant next;           // of the attempt under way
+    Instant sentAt;         // of the attempt under way
+    bool unwanted = false;  // nothing is sent for it any more
     bool everBusy = false;
     int unanswered = 0;  // attempts sent and not answered
     std::vector<uint32_t> ids;
@@ -96,7 +97,7 @@ class Requester {
   void finish(Instant now, RequestId id, const Outcome& outcome);
   void retire(Instant now, Request& request);
   void forget(Instant now);
-  void report(DiagnosticKind kind, const Gid& mgid, uint16_t saStatus);
+  void report(DiagnosticKind kind, const Gid& mgid, std::optional<uint16_t> saStatus);
   Duration attemptTimeout(const Query& query) const;
 
   MadTransport& transport_;
