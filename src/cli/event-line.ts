@@ -1,0 +1,80 @@
+import type { MulticastEvent } from '../contract/event.js';
+import type { MulticastError } from '../errors/multicast-error.js';
+import type { McMemberRecord } from '../records/mc-member-record.js';
+import { hex } from './numbers.js';
+
+/** What the library's messages call a thing, and what it is called here. */
+const FLAG_WORDING: readonly (readonly [api: string, flag: string])[] = [
+  ['joinTimeoutMs', '--join-timeout'],
+  ['pass provider: embeddedFabric()', 'use --provider embedded'],
+  [' (see rejoinOnReset)', ' (see --rejoin)'],
+];
+
+/** A message of the library in the words of the command line. */
+export function inFlagWording(message: string): string {
+  return FLAG_WORDING.reduce((text, [api, flag]) => text.replaceAll(api, flag), message);
+}
+
+/** One event as a JSON object without line breaks. */
+export function jsonLine(event: MulticastEvent<unknown>, mgid: string | undefined): string {
+  const { type, status } = event;
+  if (event.type === 'joined') {
+    return JSON.stringify({ type, status, mgid: event.record.mgid, record: event.record });
+  }
+  const { error } = event;
+  const { code, saStatus, saStatusName, reason, message } = error;
+  return JSON.stringify({
+    type,
+    status,
+    mgid: error.mgid ?? mgid,
+    code,
+    saStatus,
+    saStatusName,
+    reason,
+    message,
+  });
+}
+
+function recordText(record: McMemberRecord): string {
+  return [
+    `mlid ${hex(record.mlid)}`,
+    // A code that the specification does not define has no value.
+    record.mtu > 0 ? `mtu ${String(record.mtu)}` : `mtu code ${String(record.mtuCode)}`,
+    record.rate > 0 ? `rate ${String(record.rate)} Gb/s` : `rate code ${String(record.rateCode)}`,
+    `qkey ${hex(record.qkey)}`,
+    `pkey ${hex(record.pkey, 4)}`,
+    `sl ${String(record.sl)}`,
+    record.joinState.join(','),
+  ].join('  ');
+}
+
+/** The message without what stands in columns of its own before it. */
+function messageText(error: MulticastError, mgid: string | undefined): string {
+  const marker = `${error.code}: `;
+  const at = error.message.indexOf(marker);
+  const place = error.message.slice(0, Math.max(at, 0));
+  const redundant = at >= 0 && (place === '' || place.startsWith(mgid ?? '\0'));
+  return inFlagWording(redundant ? error.message.slice(at + marker.length) : error.message);
+}
+
+/** One event as an aligned line for people: time since start, type, group, and what is known. */
+export function humanLine(
+  event: MulticastEvent<unknown>,
+  mgid: string | undefined,
+  elapsedMs: number,
+): string {
+  const time = `${(elapsedMs / 1000).toFixed(3)}s`.padStart(10);
+  const type = event.type.padEnd('joined'.length);
+  if (event.type === 'joined') {
+    return `${time}  ${type}  ${event.record.mgid}  ${recordText(event.record)}`;
+  }
+  const { error } = event;
+  const what = [error.code, ...(error.reason === undefined ? [] : [error.reason])].join(' ');
+  const group = error.mgid ?? mgid;
+  return [
+    time,
+    type,
+    ...(group === undefined ? [] : [group]),
+    `${what}: ${messageText(error, group)}`,
+  ].join('  ');
+}
