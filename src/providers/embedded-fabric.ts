@@ -22,7 +22,7 @@ export interface EmbeddedFabricOptions extends SaPortOptions {
   ports?: number;
   /** `'manual'`: time stands still but for `tick()`. Default `'real'`. */
   clock?: 'real' | 'manual';
-  /** Groups at most, the broadcast group included. Default 1023. */
+  /** Groups at most, the broadcast group included. Default 1024. */
   mlidPool?: number;
   /** Milliseconds on the wire, once for a request and once for its answer. Default 0. */
   delayMs?: number;
@@ -431,7 +431,7 @@ export function embeddedFabric(options: EmbeddedFabricOptions = {}): EmbeddedFab
   const fabric = nativeEnvironment().createFabric({
     ports: checkNumber('ports', options.ports ?? 2, 1, 1000, true),
     manual: clock === 'manual',
-    mlidPool: checkNumber('mlidPool', options.mlidPool ?? 1023, 1, 0x3ffe, true),
+    mlidPool: checkNumber('mlidPool', options.mlidPool ?? 1024, 1, 0x3fff, true),
     delayMs: checkNumber('delayMs', options.delayMs ?? 0, 0, 2 ** 31 - 1, false),
     serviceRate: checkNumber('serviceRate', options.serviceRate ?? 0, 0, 1e9, false),
     seed: checkNumber('seed', seed, 0, Number.MAX_SAFE_INTEGER, true),
