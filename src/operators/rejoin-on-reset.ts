@@ -1,5 +1,5 @@
 import { inspect } from 'node:util';
-import { asyncScheduler, defer, Observable, retry, tap, timer } from 'rxjs';
+import { asyncScheduler, catchError, map, Observable, Subject, takeUntil, tap, timer } from 'rxjs';
 import type { SchedulerLike } from 'rxjs';
 import type { MulticastEvent } from '../contract/event.js';
 import { MulticastError } from '../errors/multicast-error.js';
@@ -33,6 +33,9 @@ export interface RejoinPolicy {
   /** Default `asyncScheduler`. */
   scheduler?: SchedulerLike;
 }
+
+/** Takes the place of a failure when the time for the next attempt has come. */
+const AGAIN = Symbol('again');
 
 type CheckedPolicy = Required<RejoinPolicy>;
 
@@ -144,16 +147,59 @@ export function rejoinOnReset(
 ): <E extends MulticastEvent<unknown>>(source: Observable<E>) => Observable<E> {
   const checked = checkPolicy(policy);
   return <E extends MulticastEvent<unknown>>(source: Observable<E>) =>
-    defer(() => {
+    new Observable<E>((subscriber) => {
       const clock = new OutageClock(checked);
       const chain = new RejoinChain();
-      return new Observable<E>((attempt) => chain.run(() => source.subscribe(attempt))).pipe(
+      const unsubscribed$ = new Subject<void>();
+      subscriber.add(() => {
+        unsubscribed$.next();
+      });
+      const attempt$ = new Observable<E>((attempt) =>
+        chain.run(() => source.subscribe(attempt)),
+      ).pipe(
         tap((event) => {
           if (event.type === 'joined') clock.joined();
           chain.observe(event);
         }),
-        // The delay is a timer even when it is 0, so that attempts never pile up on the stack.
-        retry({ delay: (error) => timer(clock.failed(error), checked.scheduler) }),
+        catchError((error: unknown) =>
+          timer(clock.failed(error), checked.scheduler).pipe(map((): typeof AGAIN => AGAIN)),
+        ),
+        takeUntil(unsubscribed$),
       );
+
+      let subscribing = false;
+      let due = false;
+      const join = (): void => {
+        // A scheduler may run the timer of a failing join at once; the loop then takes the next turn,
+        // since `retry` and every other form of recursion would pile the attempts up on the stack.
+        due = true;
+        if (subscribing) return;
+        subscribing = true;
+        while (due && !subscriber.closed) {
+          due = false;
+          joinOnce();
+        }
+        subscribing = false;
+      };
+      const joinOnce = (): void => {
+        let ended = true;
+        attempt$.subscribe({
+          next: (event) => {
+            if (event !== AGAIN) {
+              subscriber.next(event);
+              return;
+            }
+            ended = false;
+            join();
+          },
+          error: (error: unknown) => {
+            subscriber.error(error);
+          },
+          complete: () => {
+            if (ended) subscriber.complete();
+          },
+        });
+      };
+      join();
     });
 }

@@ -29,7 +29,9 @@ export function alignedDiagrams(diagrams: readonly (readonly DiagramFrame[])[]):
     });
   };
   for (const frame of frames) {
-    diagrams.forEach((_, row) => {
+    diagrams.forEach((one, row) => {
+      // After its last mark a diagram says nothing about time.
+      if (!one.some((candidate) => candidate.frame >= frame)) return;
       const gap = frame - (drawn[row] ?? 0);
       if (gap <= 0) return;
       texts[row] += gap > LONGEST_DASHES ? ` ${String(gap)}ms ` : '-'.repeat(gap);
