@@ -12,7 +12,9 @@
         "<!@(node -p \"['addon','core','codec','sa','embedded'].concat(process.platform==='linux'?['rdma','umad']:[]).flatMap(room=>require('fs').readdirSync('native/'+room).filter(f=>f.endsWith('.cc')).sort().map(f=>'native/'+room+'/'+f)).join(' ')\")",
       ],
       "include_dirs": ["native"],
-      "defines": ["NAPI_VERSION=8", "NAPI_CPP_EXCEPTIONS", "NODE_ADDON_API_DISABLE_DEPRECATED"],
+      "defines": ["NAPI_VERSION=8", "NAPI_CPP_EXCEPTIONS", "NODE_ADDON_API_DISABLE_DEPRECATED",
+                  # worker.terminate() may come at any moment, also between two calls of ours.
+                  "NODE_API_SWALLOW_UNTHROWABLE_EXCEPTIONS"],
       "cflags!": ["-fno-exceptions"],
       "cflags_cc!": ["-fno-exceptions", "-fno-rtti", "-std=gnu++17", "-std=gnu++20"],
       "cflags_cc": [
