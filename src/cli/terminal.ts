@@ -1,4 +1,4 @@
-import { fromEvent, map, merge, ReplaySubject, take } from 'rxjs';
+import { fromEvent, map, merge, ReplaySubject } from 'rxjs';
 import type { Observable } from 'rxjs';
 
 /** What a command sees of the process it runs in. */
@@ -39,12 +39,13 @@ export class ProcessTerminal implements Terminal {
     );
     this.signals$ = signals;
     const end = new ReplaySubject<Error | undefined>(1);
+    // Every later write fails again, and an error event that nobody hears ends the process.
     fromEvent(process.stdout, 'error')
       .pipe(
-        take(1),
-        map((error) =>
-          (error as NodeJS.ErrnoException).code === 'EPIPE' ? undefined : (error as Error),
-        ),
+        map((error) => {
+          const { code } = error as NodeJS.ErrnoException;
+          return code === 'EPIPE' ? undefined : (error as Error);
+        }),
       )
       .subscribe(end);
     this.outputEnd$ = end;
