@@ -43,7 +43,12 @@ export class MemberProcess {
   #output = '';
 
   private constructor(env: NodeJS.ProcessEnv) {
-    this.#child = fork(program, [], { env, stdio: ['ignore', 'pipe', 'pipe', 'ipc'] });
+    this.#child = fork(program, [], {
+      env,
+      // The simulator's clients leave their view of the fabric in the working directory.
+      cwd: env.RXIB_FABRIC_DIRECTORY,
+      stdio: ['ignore', 'pipe', 'pipe', 'ipc'],
+    });
     for (const stream of [this.#child.stdout, this.#child.stderr]) {
       stream?.setEncoding('utf8').on('data', (text: string) => (this.#output += text));
     }
