@@ -22,12 +22,6 @@ export function alignedDiagrams(diagrams: readonly (readonly DiagramFrame[])[]):
   const texts = diagrams.map(() => '');
   /** Up to which frame each text says something. A group takes as many frames as it has characters. */
   const drawn = diagrams.map(() => 0);
-  const pad = (): void => {
-    const width = Math.max(...texts.map((text) => text.length));
-    texts.forEach((text, row) => {
-      texts[row] = text.padEnd(width);
-    });
-  };
   for (const frame of frames) {
     diagrams.forEach((one, row) => {
       // After its last mark a diagram says nothing about time.
@@ -37,15 +31,14 @@ export function alignedDiagrams(diagrams: readonly (readonly DiagramFrame[])[]):
       texts[row] += gap > LONGEST_DASHES ? ` ${String(gap)}ms ` : '-'.repeat(gap);
       drawn[row] = frame;
     });
-    pad();
+    const width = Math.max(...texts.map((text) => text.length));
     diagrams.forEach((one, row) => {
       const marks = one.find((candidate) => candidate.frame === frame)?.marks;
       if (marks === undefined) return;
       const text = cell(marks);
-      texts[row] += text;
+      texts[row] = (texts[row] ?? '').padEnd(width) + text;
       drawn[row] = frame + text.length;
     });
-    pad();
   }
   return texts.map((text) => text.trimEnd());
 }
