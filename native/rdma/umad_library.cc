@@ -18,7 +18,7 @@ bool fill(const SharedLibrary& library, UmadLibrary& table, std::string& why) {
          find("umad_size", table.headerSize) && find("umad_get_mad", table.mad) &&
          find("umad_status", table.status) && find("umad_get_mad_addr", table.address) &&
          find("umad_set_addr", table.setAddress) && find("umad_set_pkey", table.setPkey) &&
-         find("umad_set_grh_net", table.setGrh) && find("umad_register", table.registerAgent) &&
+         find("umad_set_grh", table.setGrh) && find("umad_register", table.registerAgent) &&
          find("umad_unregister", table.unregisterAgent) && find("umad_send", table.send) &&
          find("umad_recv", table.receive);
 }
@@ -27,15 +27,16 @@ bool fill(const SharedLibrary& library, UmadLibrary& table, std::string& why) {
 
 std::shared_ptr<const UmadLibrary> umadLibrary(std::string& why) {
   static std::mutex mutex;
+  // Neither is ever destroyed: threads may still be inside the library while the process exits.
+  static SharedLibrary* opened = nullptr;
   static std::shared_ptr<const UmadLibrary>* loaded = nullptr;
   std::lock_guard<std::mutex> lock(mutex);
-  if (loaded != nullptr) return *loaded;
+  if (opened != nullptr) return *loaded;
   SharedLibrary library = SharedLibrary::open("libibumad.so.3", why);
   if (!library) return nullptr;
   UmadLibrary table{};
   if (!fill(library, table, why)) return nullptr;
-  // Neither is ever destroyed: threads may still be inside the library while the process exits.
-  new SharedLibrary(std::move(library));
+  opened = new SharedLibrary(std::move(library));
   loaded = new std::shared_ptr<const UmadLibrary>(std::make_shared<UmadLibrary>(table));
   return *loaded;
 }

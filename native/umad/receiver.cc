@@ -1,0 +1,151 @@
+#include "umad/receiver.h"
+
+#include <algorithm>
+#include <cerrno>
+
+#include "codec/byte_order.h"
+#include "codec/mad.h"
+#include "umad/discovery.h"
+#include "umad/smp.h"
+
+namespace rxib::umad {
+namespace {
+
+// Bounds how long stop() takes.
+constexpr int kReceiveMs = 50;
+constexpr auto kFailurePause = std::chrono::milliseconds{100};
+// A message that does not fit stays in the kernel's queue and would block it for ever. SA answers
+// longer than one MAD are not ours to ask for, so this is generous.
+constexpr size_t kLargestMessage = size_t{1} << 22;
+constexpr int kDrainLimit = 4096;
+
+/**
+ * An SA answer is 256 bytes on the wire, but it may be handed over without the zeros behind its
+ * record: OpenSM sends it so, and the simulator and reassembly keep the length. Only an answer that
+ * has its whole record, by its own attribute offset, is filled up; anything else stays as truncated
+ * as it came.
+ */
+void fillUp(std::vector<uint8_t>& bytes) {
+  if (bytes.size() < codec::kSaHeaderSize || bytes.size() >= codec::kMadSize) return;
+  if (bytes[1] != codec::kClassSubnAdm) return;
+  const size_t record = size_t{codec::read16(bytes.data() + 44)} * 8;
+  if (record > 0 && bytes.size() >= codec::kSaHeaderSize + record) bytes.resize(codec::kMadSize);
+}
+
+}  // namespace
+
+Receiver::Receiver(std::shared_ptr<const rdma::UmadLibrary> library, std::string device, int port)
+    : library_(std::move(library)),
+      device_(std::move(device)),
+      port_(port),
+      headerSize_(library_->headerSize()),
+      buffer_(headerSize_ + codec::kMadSize) {}
+
+void Receiver::start() {
+  thread_ = std::thread([this] { loop(); });
+}
+
+void Receiver::announceTo(Waker& waker) {
+  std::lock_guard<std::mutex> lock(mutex_);
+  waker_ = &waker;
+  if (!mads_.empty() || !smps_.empty() || deviceGone_) waker.wake();
+}
+
+void Receiver::stop() {
+  if (!thread_.joinable()) return;
+  {
+    std::lock_guard<std::mutex> lock(mutex_);
+    stopping_ = true;
+    waker_ = nullptr;
+  }
+  changed_.notify_all();
+  thread_.join();
+  // The simulator crashes when a port is closed with answers unread.
+  for (int i = 0; i < kDrainLimit && receive(1, false) == Outcome::kMessage; ++i) {
+  }
+}
+
+std::vector<ReceivedMad> Receiver::takeMads() {
+  std::vector<ReceivedMad> taken;
+  std::lock_guard<std::mutex> lock(mutex_);
+  taken.swap(mads_);
+  return taken;
+}
+
+std::vector<ReceivedMad> Receiver::takeSmps(Duration limit) {
+  std::vector<ReceivedMad> taken;
+  std::unique_lock<std::mutex> lock(mutex_);
+  if (limit > Duration{0}) {
+    changed_.wait_for(lock, limit, [this] { return !smps_.empty() || stopping_ || deviceGone_; });
+  }
+  taken.swap(smps_);
+  return taken;
+}
+
+bool Receiver::deviceGone() const {
+  std::lock_guard<std::mutex> lock(mutex_);
+  return deviceGone_;
+}
+
+void Receiver::loop() {
+  for (;;) {
+    {
+      std::lock_guard<std::mutex> lock(mutex_);
+      if (stopping_) return;
+    }
+    if (receive(kReceiveMs, true) != Outcome::kFailed) continue;
+    const bool gone = !deviceExists(*library_, device_);
+    std::unique_lock<std::mutex> lock(mutex_);
+    if (gone) {
+      deviceGone_ = true;
+      if (waker_ != nullptr) waker_->wake();
+      changed_.notify_all();
+      return;
+    }
+    // A failure that lasts must not turn into a busy loop.
+    changed_.wait_for(lock, kFailurePause, [this] { return stopping_; });
+  }
+}
+
+Receiver::Outcome Receiver::receive(int timeoutMs, bool posting) {
+  int length = static_cast<int>(buffer_.size() - headerSize_);
+  const int result = library_->receive(port_, buffer_.data(), &length, timeoutMs);
+  if (result < 0) {
+    const int error = result < -1 ? -result : errno;
+    switch (error) {
+      case ETIMEDOUT:
+      case EAGAIN:
+      case EINTR:
+        return Outcome::kNothing;
+      case ENOSPC:
+        // Read again with more room.
+        if (buffer_.size() >= kLargestMessage) return Outcome::kFailed;
+        buffer_.resize(headerSize_ + std::max(2 * (buffer_.size() - headerSize_),
+                                              static_cast<size_t>(std::max(length, 0))));
+        return Outcome::kMessage;
+      default:
+        return Outcome::kFailed;
+    }
+  }
+  if (!posting || library_->status(buffer_.data()) != 0) return Outcome::kMessage;
+  const auto* bytes = static_cast<const uint8_t*>(library_->mad(buffer_.data()));
+  const auto size =
+      std::min(static_cast<size_t>(std::max(length, 0)), buffer_.size() - headerSize_);
+  const auto* address = reinterpret_cast<const uint8_t*>(&library_->address(buffer_.data())->lid);
+  ReceivedMad message{std::vector<uint8_t>(bytes, bytes + size), codec::read16(address)};
+  fillUp(message.bytes);
+  post(std::move(message));
+  return Outcome::kMessage;
+}
+
+void Receiver::post(ReceivedMad message) {
+  const bool smp = message.bytes.size() > 1 && message.bytes[1] == kClassSubnDirected;
+  {
+    std::lock_guard<std::mutex> lock(mutex_);
+    (smp ? smps_ : mads_).push_back(std::move(message));
+    if (waker_ != nullptr) waker_->wake();
+  }
+  if (smp) changed_.notify_all();
+}
+
+}  // namespace rxib::umad

@@ -1,0 +1,69 @@
+// The thread that reads an opened umad port.
+#pragma once
+
+#include <condition_variable>
+#include <functional>
+#include <memory>
+#include <mutex>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include "core/clock.h"
+#include "core/machine.h"
+#include "core/mad_transport.h"
+#include "rdma/umad_library.h"
+
+namespace rxib::umad {
+
+/**
+ * Reads with a bounded wait, because the descriptor of a simulated port cannot be polled together
+ * with another one, and posts. It never sends and judges nothing beyond what the kernel says of a
+ * message: the kernel's report of a request it gave up is consumed here, for the attempt has a
+ * timer of its own.
+ */
+class Receiver {
+ public:
+  /** `port` is open and stays so until stop() has returned. */
+  Receiver(std::shared_ptr<const rdma::UmadLibrary> library, std::string device, int port);
+  ~Receiver() { stop(); }
+  Receiver(const Receiver&) = delete;
+  Receiver& operator=(const Receiver&) = delete;
+
+  void start();
+  /** From now on `waker` is called after each post; what has arrived before counts as a post. */
+  void announceTo(Waker& waker);
+  /** Ends the thread and throws away what is still unread. Idempotent. */
+  void stop();
+
+  /** Everything from the SA since the last call. */
+  std::vector<ReceivedMad> takeMads();
+  /** Every directed-route SMP since the last call, after waiting for one up to `limit`. */
+  std::vector<ReceivedMad> takeSmps(Duration limit = Duration{0});
+  /** The device has been taken away; nothing will arrive any more. */
+  bool deviceGone() const;
+
+ private:
+  enum class Outcome { kMessage, kNothing, kFailed };
+
+  void loop();
+  Outcome receive(int timeoutMs, bool post);
+  void post(ReceivedMad message);
+
+  const std::shared_ptr<const rdma::UmadLibrary> library_;
+  const std::string device_;
+  const int port_;
+  const size_t headerSize_;
+  std::vector<uint8_t> buffer_;  // the thread's; after the join, stop()'s
+  std::thread thread_;
+
+  mutable std::mutex mutex_;
+  std::condition_variable changed_;
+  bool stopping_ = false;
+  bool deviceGone_ = false;
+  Waker* waker_ = nullptr;
+  std::vector<ReceivedMad> mads_;
+  std::vector<ReceivedMad> smps_;
+};
+
+}  // namespace rxib::umad
