@@ -225,6 +225,10 @@ class Clients extends SaProvider {
     );
   }
 
+  override forgetPorts(): void {
+    super.forgetPorts();
+  }
+
   protected indexOf(device: string): number {
     const index = /^embedded(0|[1-9]\d*)$/.exec(device)?.[1];
     const ports = this.ports();
@@ -410,6 +414,8 @@ class Fabric extends Clients implements EmbeddedFabric {
   }
 
   #control(verb: string, ...numbers: number[]): unknown {
+    this.forgetPorts();
+    for (const client of this.#clients) client.forgetPorts();
     return nativeEnvironment().fabric(verb, this.fabric, ...numbers);
   }
 }

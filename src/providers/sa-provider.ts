@@ -21,10 +21,15 @@ interface OpenedPort {
   readonly native: NativePort;
 }
 
+function portKey(device: string, port: number): string {
+  return `${device}/${String(port)}`;
+}
+
 /** A provider whose joins go through this package's own SA client. */
 export abstract class SaProvider implements MulticastProvider {
   abstract readonly name: string;
   readonly #opened = new Map<string, OpenedPort>();
+  #listed: readonly PortInfo[] | undefined;
   #closed = false;
 
   /** Opens a port that `ports()` has listed. */
@@ -34,7 +39,23 @@ export abstract class SaProvider implements MulticastProvider {
   abstract ports(): PortInfo[];
 
   resolvePort(request: ResolvedJoinRequest): { device: string; port: number } {
-    return selectPort(this.ports(), request);
+    if (request.device !== undefined && request.port !== undefined) {
+      const { device, port } = request;
+      if (this.#opened.has(portKey(device, port))) return { device, port };
+    }
+    if (this.#listed === undefined) {
+      // Many joins are often made in one go; the ports are looked up once for all of them.
+      this.#listed = this.ports();
+      queueMicrotask(() => {
+        this.forgetPorts();
+      });
+    }
+    return selectPort(this.#listed, request);
+  }
+
+  /** The ports are looked up anew for the next request. */
+  protected forgetPorts(): void {
+    this.#listed = undefined;
   }
 
   joinMulticast(request: ResolvedJoinRequest, callback: JoinCallback): MulticastHandle {
@@ -121,7 +142,7 @@ export abstract class SaProvider implements MulticastProvider {
 
   #port(device: string, port: number): NativePort {
     if (this.#closed) throw closedError(this.name);
-    const key = `${device}/${String(port)}`;
+    const key = portKey(device, port);
     const known = this.#opened.get(key);
     if (known !== undefined && !known.native.removed) return known.native;
     if (known !== undefined) {
