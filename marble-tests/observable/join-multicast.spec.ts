@@ -223,7 +223,7 @@ describe('joinMulticast$ call by call', () => {
 
   it('is cold', () => {
     const provider = manualProvider();
-    joinMulticast$({ provider, record });
+    void joinMulticast$({ provider, record });
     expect(provider.joins).toHaveLength(0);
   });
 

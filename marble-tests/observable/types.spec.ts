@@ -109,11 +109,14 @@ describe('types', () => {
   });
 
   it('refuses what is no request', () => {
-    // @ts-expect-error A port is a number.
-    void (() => joinMulticast$({ record, port: '1' }));
-    // @ts-expect-error There is no such field.
-    void (() => joinMulticast$({ record: { mgid: 'ff12::1', qKey: 1 } }));
-    // @ts-expect-error A selector has one of four names.
-    void (() => joinMulticast$({ record: { mgid: 'ff12::1', mtuSelector: 'most' } }));
+    const calls = [
+      // @ts-expect-error A port is a number.
+      () => joinMulticast$({ record, port: '1' }),
+      // @ts-expect-error There is no such field.
+      () => joinMulticast$({ record: { mgid: 'ff12::1', qKey: 1 } }),
+      // @ts-expect-error A selector has one of four names.
+      () => joinMulticast$({ record: { mgid: 'ff12::1', mtuSelector: 'most' } }),
+    ];
+    expectTypeOf(calls).toBeArray();
   });
 });

@@ -23,7 +23,7 @@ describe('joinMulticastAll$', () => {
     names: string,
     qkey = 1,
   ): (JoinRequest<string> & { context: string })[] =>
-    [...names].map((name) => ({
+    Array.from(names).map((name) => ({
       provider,
       record: { mgid: `ff12::${name}`, qkey },
       context: name,
@@ -191,7 +191,7 @@ describe('joinMulticastAll$', () => {
     const provider = manualProvider();
     const errors: unknown[] = [];
     joinMulticastAll$([{ provider, record: { mgid: 'ff12::1' } }, { provider }]).subscribe({
-      error: (error) => errors.push(error),
+      error: (error: unknown) => errors.push(error),
     });
     expect(errors).toMatchObject([{ name: 'TypeError' }]);
     expect(provider.joins).toHaveLength(0);

@@ -1,4 +1,5 @@
-import { merge, NEVER, Observable, of, queueScheduler, Subject, take, tap, throwError } from 'rxjs';
+import { merge, NEVER, of, queueScheduler, Subject, take, tap, throwError } from 'rxjs';
+import type { Observable } from 'rxjs';
 import { TestScheduler } from 'rxjs/testing';
 import { beforeEach, describe, expect, it, vi } from 'vitest';
 import type { MulticastEvent } from '../../src/contract/event.js';
@@ -103,7 +104,11 @@ describe('rejoinOnReset', () => {
       let given: unknown;
       const source$ = joinMulticast$({ provider, record }).pipe(
         rejoinOnReset({ ...policy, graceMs: 6 }),
-        tap({ error: (error) => (given = error) }),
+        tap({
+          error: (error: unknown) => {
+            given = error;
+          },
+        }),
       );
       helpers.expectObservable(source$).toBe(result, undefined, 'EINVAL');
       helpers.flush();
@@ -153,7 +158,11 @@ describe('rejoinOnReset', () => {
       let given: unknown;
       const source$ = joinMulticast$({ provider, record }).pipe(
         rejoinOnReset({ ...policy, maxOutageMs: 13 }),
-        tap({ error: (error) => (given = error) }),
+        tap({
+          error: (error: unknown) => {
+            given = error;
+          },
+        }),
       );
       helpers.expectObservable(source$).toBe('jr-t---(t#)', undefined, 'ETIMEDOUT');
       helpers.flush();
@@ -189,7 +198,11 @@ describe('rejoinOnReset', () => {
       let given: unknown;
       const source$ = joinMulticast$({ provider, record }).pipe(
         rejoinOnReset({ ...policy, retryInitial: true, maxOutageMs: 10 }),
-        tap({ error: (error) => (given = error) }),
+        tap({
+          error: (error: unknown) => {
+            given = error;
+          },
+        }),
       );
       helpers.expectObservable(source$).toBe('-t-e---(a#)', undefined, 'EAGAIN');
       helpers.flush();
@@ -430,7 +443,7 @@ describe('rejoinOnReset keeps the place of the first membership', () => {
       .pipe(rejoinOnReset({ ...policy, initialDelayMs: 5, maxOutageMs: 1 }))
       .subscribe({
         next: (event) => event.type === 'reset' && errors.push(event.error),
-        error: (error) => errors.push(error),
+        error: (error: unknown) => errors.push(error),
       });
     provider.joins[0]?.joined();
     provider.joins[0]?.complete(reset);

@@ -102,7 +102,7 @@ describe('whileJoined', () => {
     scheduler.run((helpers) => {
       const provider = marbleProvider(helpers, { [MGID]: [''] });
       const project = whileJoined(() => of('x'));
-      helpers.expectObservable((NEVER as typeof EMPTY).pipe(project)).toBe('-');
+      helpers.expectObservable(NEVER.pipe(project)).toBe('-');
       helpers.expectObservable(EMPTY.pipe(project)).toBe('|');
       helpers
         .expectObservable(joinMulticast$({ provider, record }).pipe(project), '^---!')

@@ -51,7 +51,7 @@ export function joinMulticast<C>(
   const aborted = (): boolean => signal?.aborted === true;
   return new Promise((resolve, reject) => {
     if (aborted()) {
-      reject(signal?.reason as Error);
+      reject(signal?.reason as unknown);
       return;
     }
     let end: (error: MulticastError | undefined) => void = () => undefined;
@@ -60,7 +60,7 @@ export function joinMulticast<C>(
     });
     const onAbort = (): void => {
       stop();
-      reject(signal?.reason as Error);
+      reject(signal?.reason as unknown);
     };
     const subscription = joinMulticast$(request).subscribe({
       next: (event) => {
@@ -68,7 +68,7 @@ export function joinMulticast<C>(
       },
       error: (error: unknown) => {
         signal?.removeEventListener('abort', onAbort);
-        reject(error as Error);
+        reject(error);
         end(error instanceof MulticastError ? error : undefined);
       },
     });

@@ -154,9 +154,8 @@ export function rejoinOnReset(
       subscriber.add(() => {
         unsubscribed$.next();
       });
-      const attempt$ = new Observable<E>((attempt) =>
-        chain.run(() => source.subscribe(attempt)),
-      ).pipe(
+      const chained$ = new Observable<E>((attempt) => chain.run(() => source.subscribe(attempt)));
+      const attempt$ = chained$.pipe(
         tap((event) => {
           if (event.type === 'joined') clock.joined();
           chain.observe(event);

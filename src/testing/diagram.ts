@@ -28,7 +28,8 @@ export function alignedDiagrams(diagrams: readonly (readonly DiagramFrame[])[]):
       if (!one.some((candidate) => candidate.frame >= frame)) return;
       const gap = frame - (drawn[row] ?? 0);
       if (gap <= 0) return;
-      texts[row] += gap > LONGEST_DASHES ? ` ${String(gap)}ms ` : '-'.repeat(gap);
+      const time = gap > LONGEST_DASHES ? ` ${String(gap)}ms ` : '-'.repeat(gap);
+      texts[row] = (texts[row] ?? '') + time;
       drawn[row] = frame;
     });
     const width = Math.max(...texts.map((text) => text.length));

@@ -1,4 +1,5 @@
-import { NEVER } from 'rxjs';
+import { inspect } from 'node:util';
+import { map, NEVER } from 'rxjs';
 import type { Observable, Subscription } from 'rxjs';
 import type { RunHelpers } from 'rxjs/testing';
 import { canonicalMgid } from '../address/mgid.js';
@@ -104,7 +105,7 @@ export function marbleProvider(
           ...attempt,
           unused,
           span$: helpers.cold(''),
-          letters$: helpers.cold<string>(attempt.marbles),
+          letters$: helpers.cold(attempt.marbles),
         };
       }),
     );
@@ -152,9 +153,13 @@ export function marbleProvider(
     const [key, handle] = makeHandle(label, attempt);
     for (const letter of attempt.sync) callback(completionOf(letter, request));
     handle.delivery.add(
-      attempt.letters$.subscribe((letter) => {
-        callback(completionOf(letter, request));
-      }),
+      attempt.letters$
+        // A completion may be made by a function of the test, and that may throw.
+        .pipe(map((letter) => completionOf(letter, request)))
+        .subscribe({
+          next: callback,
+          error: (error: unknown) => faults.push(`failed: ${label}: ${inspect(error)}`),
+        }),
     );
     return key;
   };

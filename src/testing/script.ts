@@ -42,8 +42,8 @@ function checkLetters(
   known: Readonly<Record<string, LetterCompletion>>,
 ): string[] {
   const letters = timed
-    ? [...diagram.replace(PROGRESSION, '').replace(/[-\s()]/g, '')]
-    : [...diagram.replace(/\s/g, '')];
+    ? Array.from(diagram.replace(PROGRESSION, '').replace(/[-\s()]/g, ''))
+    : Array.from(diagram.replace(/\s/g, ''));
   for (const letter of letters) {
     if ('|#^!'.includes(letter)) {
       throw new TypeError(
