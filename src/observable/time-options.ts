@@ -41,8 +41,7 @@ export function checkScheduler(
   byDefault: SchedulerLike,
 ): SchedulerLike {
   if (value === undefined) return byDefault;
-  const { schedule, now } = value ?? {};
-  if (typeof schedule !== 'function' || typeof now !== 'function') {
+  if (typeof value?.schedule !== 'function' || typeof value.now !== 'function') {
     throw new TypeError(
       `scheduler is ${inspect(value, { depth: 0 })}; expected an RxJS scheduler, with schedule and now`,
     );
