@@ -17,7 +17,9 @@ constexpr auto kFailurePause = std::chrono::milliseconds{100};
 // A message that does not fit stays in the kernel's queue and would block it for ever. SA answers
 // longer than one MAD are not ours to ask for, so this is generous.
 constexpr size_t kLargestMessage = size_t{1} << 22;
-constexpr int kDrainLimit = 4096;
+// An SA that is alive answers sooner than this; one that is not must not hold up an exit.
+constexpr int kDrainQuietMs = 100;
+constexpr auto kDrainLimit = std::chrono::milliseconds{500};
 
 /**
  * An SA answer is 256 bytes on the wire, but it may be handed over without the zeros behind its
@@ -60,9 +62,26 @@ void Receiver::stop() {
   }
   changed_.notify_all();
   thread_.join();
-  // The simulator crashes when a port is closed with answers unread.
-  for (int i = 0; i < kDrainLimit && receive(1, false) == Outcome::kMessage; ++i) {
+  const Instant limit = after(steadyNow(), kDrainLimit);
+  while (!deviceGone() && steadyNow() < limit) {
+    // Without a debt only what has already come is thrown away.
+    if (receive(owed() ? kDrainQuietMs : 1, false) != Outcome::kMessage) return;
   }
+}
+
+void Receiver::expectOne() {
+  std::lock_guard<std::mutex> lock(mutex_);
+  ++owed_;
+}
+
+void Receiver::expectOneLess() {
+  std::lock_guard<std::mutex> lock(mutex_);
+  if (owed_ > 0) --owed_;
+}
+
+bool Receiver::owed() const {
+  std::lock_guard<std::mutex> lock(mutex_);
+  return owed_ > 0;
 }
 
 std::vector<ReceivedMad> Receiver::takeMads() {
@@ -127,6 +146,7 @@ Receiver::Outcome Receiver::receive(int timeoutMs, bool posting) {
         return Outcome::kFailed;
     }
   }
+  expectOneLess();
   if (!posting || library_->status(buffer_.data()) != 0) return Outcome::kMessage;
   const auto* bytes = static_cast<const uint8_t*>(library_->mad(buffer_.data()));
   const auto size =

@@ -33,7 +33,15 @@ class Receiver {
   void start();
   /** From now on `waker` is called after each post; what has arrived before counts as a post. */
   void announceTo(Waker& waker);
-  /** Ends the thread and throws away what is still unread. Idempotent. */
+  /** A request has been sent for which the kernel owes one message: the answer, or its report. */
+  void expectOne();
+  /** It was not sent after all. */
+  void expectOneLess();
+  /**
+   * Ends the thread and throws away what is still unread. What is still owed is waited for while it
+   * keeps coming: the simulator crashes, or hangs at exit, when an answer comes for a closed port.
+   * Idempotent.
+   */
   void stop();
 
   /** Everything from the SA since the last call. */
@@ -49,6 +57,7 @@ class Receiver {
   void loop();
   Outcome receive(int timeoutMs, bool post);
   void post(ReceivedMad message);
+  bool owed() const;
 
   const std::shared_ptr<const rdma::UmadLibrary> library_;
   const std::string device_;
@@ -60,6 +69,7 @@ class Receiver {
   mutable std::mutex mutex_;
   std::condition_variable changed_;
   bool stopping_ = false;
+  size_t owed_ = 0;
   bool deviceGone_ = false;
   Waker* waker_ = nullptr;
   std::vector<ReceivedMad> mads_;

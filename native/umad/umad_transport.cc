@@ -4,9 +4,9 @@
 #include <cerrno>
 #include <climits>
 #include <optional>
-#include <random>
 
 #include "codec/byte_order.h"
+#include "core/unpredictable.h"
 #include "umad/discovery.h"
 #include "umad/port_change.h"
 #include "umad/port_claim.h"
@@ -59,7 +59,7 @@ class UmadTransport final : public MadTransport {
         port_(port),
         pollInterval_(pollInterval),
         state_(std::move(state)),
-        nextTid_(std::random_device{}()),
+        nextTid_(static_cast<uint32_t>(unpredictable())),
         buffer_(library_->headerSize() + codec::kMadSize),
         receiver_(library_, device_, port) {}
   ~UmadTransport() override { stop(); }
@@ -151,11 +151,15 @@ class UmadTransport final : public MadTransport {
   int transmit(int agent, const codec::MadBytes& mad, int timeoutMs) {
     auto* out = static_cast<uint8_t*>(library_->mad(buffer_.data()));
     std::copy(mad.begin(), mad.end(), out);
+    // Beforehand, since the answer may be read before send() has returned.
+    if (timeoutMs > 0) receiver_.expectOne();
     errno = 0;
     const int result = library_->send(port_, agent, buffer_.data(),
                                       static_cast<int>(codec::kMadSize), timeoutMs, 0);
     if (result >= 0) return kOk;
-    return errno != 0 ? -errno : kEIO;
+    const int error = errno;
+    if (timeoutMs > 0) receiver_.expectOneLess();
+    return error != 0 ? -error : kEIO;
   }
 
   /** Where the default partition stands now; the full member's key is the better one. */
