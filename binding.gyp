@@ -23,13 +23,17 @@
         "-Wextra",
         "-isystem<!(node -p \"require('path').dirname(require.resolve('node-addon-api/package.json'))\")",
         "-fvisibility=hidden",
+        "-ffunction-sections",
+        "-fdata-sections",
         "<@(rxib_extra)",
       ],
       "conditions": [
         ["rxib_werror==1", {"cflags_cc": ["-Werror"]}],
         ["OS=='linux'", {
           "defines": ["RXIB_WITH_UMAD=1"],
-          "ldflags": ["-static-libstdc++", "-static-libgcc", "<@(rxib_extra)"],
+          # libgcc stays shared: its static unwinder needs glibc 2.35, and node brings the shared one.
+          # What nothing calls is dropped: it is large, and parts of libstdc++ need glibc 2.36.
+          "ldflags": ["-static-libstdc++", "-Wl,--exclude-libs,ALL", "-Wl,--gc-sections", "<@(rxib_extra)"],
           "libraries": ["-ldl"],
         }, {
           "defines": ["RXIB_WITH_UMAD=0"],

@@ -26,11 +26,11 @@ if (linux) {
     if (newer > 0) tooNew.add(`GLIBC_${major}.${minor}`);
   }
   const shared = run('objdump', ['-p', target], 'reading what it links to');
-  const dynamic = [...shared.matchAll(/NEEDED\s+(lib(?:stdc\+\+|gcc_s)\S*)/g)].map((m) => m[1]);
+  const dynamic = [...shared.matchAll(/NEEDED\s+(libstdc\+\+\S*)/g)].map((m) => m[1]);
   if (tooNew.size > 0 || dynamic.length > 0) {
     console.error(
       `the addon needs ${[...tooNew, ...dynamic].join(', ')}; it may need no glibc newer than ` +
-        `${NEWEST_GLIBC.join('.')} and no libstdc++ or libgcc`,
+        `${NEWEST_GLIBC.join('.')} and no shared libstdc++`,
     );
     process.exit(1);
   }

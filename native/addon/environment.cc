@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <atomic>
-#include <random>
 #include <utility>
 
 #include "addon/exchange.h"
@@ -11,6 +10,7 @@
 #include "addon/values.h"
 #include "codec/mc_member_record.h"
 #include "core/status.h"
+#include "core/unpredictable.h"
 #if RXIB_WITH_UMAD
 #include "umad/umad_transport.h"
 #endif
@@ -23,11 +23,6 @@ constexpr Duration kDispatchBudget = std::chrono::milliseconds{4};
 
 // Handles are unique in the process, since environments share ports.
 std::atomic<HandleId> nextHandle{1};
-
-uint64_t unpredictable() {
-  std::random_device device;
-  return static_cast<uint64_t>(device()) << 32 | device();
-}
 
 /** An Error that the binding turns into a MulticastError. */
 Napi::Error failure(Napi::Env env, int status, const std::string& message) {
