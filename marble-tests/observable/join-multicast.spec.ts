@@ -11,6 +11,7 @@ import {
   take,
   takeUntil,
   tap,
+  VirtualTimeScheduler,
 } from 'rxjs';
 import { TestScheduler } from 'rxjs/testing';
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
@@ -479,6 +480,34 @@ describe('joinMulticast$ call by call', () => {
       .subscribe(observer);
     expect(log).toEqual(['joined', 'reset', 'E']);
     expect(provider.joins[0]?.frees).toBe(1);
+  });
+
+  it('delivers inside a handler what the handler provokes, when nothing is held back', () => {
+    const provider = manualProvider((join) => {
+      join.joined();
+    });
+    const log: string[] = [];
+    const source$ = joinMulticast$({ provider, record });
+    source$.subscribe({
+      next: ({ type }) => {
+        log.push(`${type} begins`);
+        // The handle is known by now: joined is delivered after joinMulticast has returned.
+        if (type === 'joined') provider.joins[0]?.complete({ status: -102 });
+        log.push(`${type} ends`);
+      },
+      error: () => log.push('E'),
+    });
+    expect(log).toEqual(['joined begins', 'reset begins', 'reset ends', 'E', 'joined ends']);
+  });
+
+  it('leaves no timer behind once joined', () => {
+    const scheduler = new VirtualTimeScheduler();
+    const provider = manualProvider();
+    const subscription = joinMulticast$({ provider, record, scheduler }).subscribe();
+    provider.joins[0]?.joined();
+    scheduler.flush();
+    expect(scheduler.now()).toBe(0);
+    subscription.unsubscribe();
   });
 
   it('lets a consumer join anew from a failure without two live handles', () => {

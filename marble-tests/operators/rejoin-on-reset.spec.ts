@@ -1,4 +1,4 @@
-import { merge, NEVER, of, queueScheduler, Subject, take, tap, throwError } from 'rxjs';
+import { merge, NEVER, of, queueScheduler, Subscription, take, tap, throwError } from 'rxjs';
 import type { Observable } from 'rxjs';
 import { TestScheduler } from 'rxjs/testing';
 import { beforeEach, describe, expect, it, vi } from 'vitest';
@@ -412,7 +412,6 @@ describe('rejoinOnReset keeps the place of the first membership', () => {
   it('through shareMembership, whoever joins again', () => {
     const provider = movingProvider();
     const shared$ = joinMulticast$({ provider, record }).pipe(shareMembership());
-    const later$ = new Subject<void>();
     const one = shared$.pipe(rejoinOnReset({ ...policy, initialDelayMs: 1 })).subscribe();
     const two = shared$.pipe(rejoinOnReset(policy)).subscribe();
     provider.joins[0]?.joined();
@@ -420,7 +419,6 @@ describe('rejoinOnReset keeps the place of the first membership', () => {
     expect(ports(provider)).toEqual([1, 1]);
     one.unsubscribe();
     two.unsubscribe();
-    later$.complete();
   });
 
   it('but not for other subscriptions, nor for joins that a consumer starts', () => {
@@ -434,6 +432,30 @@ describe('rejoinOnReset keeps the place of the first membership', () => {
     expect(ports(provider)).toEqual([1, 2, 3]);
     subscription.unsubscribe();
     other.unsubscribe();
+  });
+
+  it('nor for joins that a consumer starts while a rejoin is being made', () => {
+    const provider = movingProvider();
+    let calls = 0;
+    const eager = {
+      ...provider,
+      joinMulticast: (...args: Parameters<typeof provider.joinMulticast>) => {
+        calls += 1;
+        const handle = provider.joinMulticast(...args);
+        if (calls === 2) provider.joins[1]?.joined();
+        return handle;
+      },
+    };
+    const source$ = joinMulticast$({ provider: eager, record });
+    const nested = new Subscription();
+    const subscription = source$.pipe(rejoinOnReset(policy)).subscribe((event) => {
+      if (event.type === 'joined' && calls === 2) nested.add(source$.subscribe());
+    });
+    provider.joins[0]?.joined();
+    provider.joins[0]?.complete(reset);
+    expect(ports(provider)).toEqual([1, 1, 2]);
+    subscription.unsubscribe();
+    nested.unsubscribe();
   });
 
   it('sets attempts on the error that was the event as well', () => {

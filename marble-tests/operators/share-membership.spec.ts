@@ -1,4 +1,4 @@
-import { delay, EMPTY, NEVER, of, retry, Subject, take, throwError } from 'rxjs';
+import { delay, EMPTY, NEVER, of, retry, Subject, Subscription, take, throwError } from 'rxjs';
 import type { Observable } from 'rxjs';
 import { TestScheduler } from 'rxjs/testing';
 import { beforeEach, describe, expect, it } from 'vitest';
@@ -145,6 +145,27 @@ describe('shareMembership', () => {
     expect(log).toEqual(['a joined', 'b joined', 'a reset', 'b reset', 'a E', 'b E']);
     expect(provider.joins).toHaveLength(2);
     expect(provider.joins[0]?.frees).toBe(1);
+  });
+
+  it('shows no joined that is followed by a loss still to be told', () => {
+    const source$ = new Subject<MulticastEvent<unknown>>();
+    const shared$ = source$.pipe(shareMembership());
+    const [joined, reset] = ['joined', 'reset'].map((type) => ({ type }) as never);
+    const log: string[] = [];
+    const all = new Subscription();
+    all.add(
+      shared$.subscribe(({ type }) => {
+        log.push(`a ${type}`);
+        if (log.length === 1) {
+          source$.next(joined as never);
+          source$.next(reset as never);
+        }
+        if (type === 'joined') all.add(shared$.subscribe((late) => log.push(`b ${late.type}`)));
+      }),
+    );
+    source$.next(reset as never);
+    expect(log).toEqual(['a reset', 'a joined', 'a reset', 'b reset']);
+    all.unsubscribe();
   });
 
   it('tells a subscriber that comes from a joined handler once', () => {
