@@ -1,6 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import type { MulticastEvent } from '../../src/contract/event.js';
 import type { JoinRequest } from '../../src/contract/request.js';
+import type { MulticastError } from '../../src/errors/multicast-error.js';
 import { joinMulticast$ } from '../../src/observable/join-multicast.js';
 import { embeddedFabric } from '../../src/providers/embedded-fabric.js';
 import type { EmbeddedFabric, EmbeddedFabricOptions } from '../../src/providers/embedded-fabric.js';
@@ -16,7 +17,7 @@ function watch(request: JoinRequest) {
       events.push(event);
       words.push(event.type === 'reset' ? `reset ${event.reason}` : event.type);
     },
-    error: (error: { code: string }) => words.push(error.code),
+    error: (error: unknown) => words.push((error as MulticastError).code),
     complete: () => words.push('complete'),
   });
   return { words, events, subscription };

@@ -1,3 +1,4 @@
+import { inspect } from 'node:util';
 import { gidText, gidWordsOf } from '../binding/gid-words.js';
 import { joinStatesOf } from '../binding/exchange.js';
 import { nativeEnvironment } from '../binding/environment.js';
@@ -179,7 +180,7 @@ function checkMethod(method: SaMethod | undefined): number {
   if (method === undefined) return 0;
   if (Object.hasOwn(METHODS, method)) return METHODS[method];
   throw new TypeError(
-    `method is '${String(method)}'; expected one of ${Object.keys(METHODS).join(', ')}`,
+    `method is ${inspect(method)}; expected one of ${Object.keys(METHODS).join(', ')}`,
   );
 }
 
@@ -432,7 +433,7 @@ export function embeddedFabric(options: EmbeddedFabricOptions = {}): EmbeddedFab
   const { clock = 'real', seed = 1, pkeys = [0xffff] } = options;
   // From JavaScript anything may come, whatever the type says.
   if (!['real', 'manual'].includes(clock)) {
-    throw new TypeError(`clock is '${String(clock)}'; expected 'real' or 'manual'`);
+    throw new TypeError(`clock is ${inspect(clock)}; expected 'real' or 'manual'`);
   }
   const fabric = nativeEnvironment().createFabric({
     ports: checkNumber('ports', options.ports ?? 2, 1, 1000, true),

@@ -1,3 +1,4 @@
+import { inspect } from 'node:util';
 import type { SaPortOptions } from '../contract/provider.js';
 import type { NativePortOptions } from '../binding/addon.js';
 
@@ -70,7 +71,7 @@ export function checkSaPortOptions(options: SaPortOptions): CheckedSaPortOptions
 /** @throws TypeError for a key that is none of `known`. */
 export function checkKnownOptions(options: object, known: readonly string[], whose: string): void {
   if (typeof options !== 'object' || (options as unknown) === null) {
-    throw new TypeError(`the options of ${whose} are ${String(options)}; expected an object`);
+    throw new TypeError(`the options of ${whose} are ${inspect(options)}; expected an object`);
   }
   for (const key of Object.keys(options)) {
     if (!known.includes(key)) {
@@ -81,6 +82,15 @@ export function checkKnownOptions(options: object, known: readonly string[], who
 
 /** What the addon needs of them. */
 export function nativePortOptions(options: CheckedSaPortOptions): NativePortOptions {
-  const { ref: _ref, ...rest } = options;
-  return rest;
+  const { requestTimeoutMs, attempts, maxOutstanding, auditIntervalMs } = options;
+  const { staleLeaveMs, pollIntervalMs, exitDrainMs } = options;
+  return {
+    requestTimeoutMs,
+    attempts,
+    maxOutstanding,
+    auditIntervalMs,
+    staleLeaveMs,
+    pollIntervalMs,
+    exitDrainMs,
+  };
 }
