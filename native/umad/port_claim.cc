@@ -27,6 +27,8 @@ Held& held() {
   return *all;
 }
 
+}  // namespace
+
 std::string claimName(const std::string& device, uint8_t port) {
   // Containers often share the network, which holds these names, while each has a process 1.
   char space[64] = {};
@@ -38,7 +40,7 @@ std::string claimName(const std::string& device, uint8_t port) {
 
 /** A socket bound to the abstract name; -1 when the name is taken, -2 when it can't be had at all.
  */
-int bindName(const std::string& name) {
+int bindClaimName(const std::string& name) {
   sockaddr_un address{};
   address.sun_family = AF_UNIX;
   if (name.size() + 1 > sizeof address.sun_path) return -2;
@@ -52,8 +54,6 @@ int bindName(const std::string& name) {
   return taken ? -1 : -2;
 }
 
-}  // namespace
-
 std::unique_ptr<PortClaim> PortClaim::take(const std::string& device, uint8_t port) {
   const std::string name = claimName(device, port);
   Held& all = held();
@@ -61,7 +61,7 @@ std::unique_ptr<PortClaim> PortClaim::take(const std::string& device, uint8_t po
   const bool free = all.released.wait_for(lock, std::chrono::seconds{2},
                                           [&] { return all.names.count(name) == 0; });
   if (!free) return nullptr;
-  const int fd = bindName(name);
+  const int fd = bindClaimName(name);
   if (fd == -1) return nullptr;
   // Where sockets are not to be had, the claim guards against this copy only.
   all.names.insert(name);

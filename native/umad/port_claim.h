@@ -26,4 +26,8 @@ class PortClaim {
   const int socket_;
 };
 
+/** What a claim is known by on the machine, and taking that name: a socket, -1 taken, -2 failed. */
+std::string claimName(const std::string& device, uint8_t port);
+int bindClaimName(const std::string& name);
+
 }  // namespace rxib::umad

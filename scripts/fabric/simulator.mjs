@@ -328,7 +328,11 @@ class SimulatedFabric {
         5_000,
         () => `the simulator did not answer "${command}"`,
       );
-      const output = ibsim.output.slice(before).replace(/sim> /g, '');
+      // Warnings about the fabric's traffic may come in between and are no answer.
+      const output = ibsim.output
+        .slice(before)
+        .replace(/sim> /g, '')
+        .replace(/^ibwarn: .*\n?/gm, '');
       if (/not found|unknown|bad param/.test(output)) {
         throw new Error(`the simulator refused "${command}": ${output.trim()}`);
       }
