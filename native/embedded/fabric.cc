@@ -159,6 +159,7 @@ void Fabric::portDown(int port) {
   state_->loseEverythingOf(port);
   state_->administrator.port(port).present = false;
   state_->administrator.forgetMembershipsOf(port);
+  state_->wake();
   state_->tell(*found, {ResetReason::kPortError, {}});
 }
 
@@ -176,6 +177,7 @@ void Fabric::changeLid(int port, uint16_t lid) {
   SimulatedPort* found = state_->find(port);
   if (found == nullptr || found->state.lid == lid) return;
   found->state.lid = lid;
+  state_->administrator.port(port).lid = lid;
   state_->tell(*found, {ResetReason::kLidChange, {}});
 }
 
@@ -185,6 +187,7 @@ void Fabric::changeGid(int port, const Gid& gid) {
   if (found == nullptr || found->state.gid == gid) return;
   found->state.gid = gid;
   state_->administrator.forgetMembershipsOf(port);
+  state_->wake();
   state_->administrator.port(port).gid = gid;
   state_->tell(*found, {ResetReason::kGidChange, {}});
 }
@@ -222,6 +225,7 @@ void Fabric::removeDevice(int port) {
   state_->loseEverythingOf(port);
   state_->administrator.port(port).present = false;
   state_->administrator.forgetMembershipsOf(port);
+  state_->wake();
   state_->tell(*found, {ResetReason::kDeviceRemoved, {}});
   found->removed = true;
 }

@@ -30,9 +30,12 @@ struct FabricOptions {
   uint8_t rate = 3;                     // code 2 to 22; what every port can do
   uint32_t mlidPool = 1024;             // groups at most, the broadcast group included
   bool broadcastGroup = true;           // the SM's own IPoIB group of the default partition
-  Duration delay{0};                    // one way: once for the request and once for the answer
-  double serviceRate = 0;               // requests per second; 0: no limit
-  uint64_t seed = 1;                    // of everything random here
+  // Whether a table may take several MADs. Without it one MAD is sent with what fits, which is
+  // what libumad2sim does to OpenSM.
+  bool rmpp = true;
+  Duration delay{0};       // one way: once for the request and once for the answer
+  double serviceRate = 0;  // requests per second; 0: no limit
+  uint64_t seed = 1;       // of everything random here
 };
 
 /** `count` of the controls below: until told otherwise. */

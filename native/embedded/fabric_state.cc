@@ -3,6 +3,8 @@
 #include <algorithm>
 
 #include "codec/byte_order.h"
+#include "codec/inform_info.h"
+#include "codec/sa_table.h"
 
 namespace rxib::embedded {
 namespace {
@@ -14,7 +16,24 @@ Gid portGid(uint64_t prefix, uint64_t guid) {
   return gid;
 }
 
+constexpr auto kReportResp = static_cast<uint8_t>(codec::SaMethod::kReportResp);
+constexpr auto kNoticeAttribute = static_cast<uint16_t>(codec::SaAttribute::kNotice);
+
 uint8_t methodOf(const codec::MadBytes& mad) { return mad[3]; }
+uint8_t methodOf(const Parcel& parcel) { return parcel.bytes[3]; }
+
+/** What of an answer reaches a client: a table as far as the wire carries it. */
+std::vector<uint8_t> bytesOf(const SaAnswer& answer, bool rmpp) {
+  codec::MadBytes mad;
+  codec::packSaMad(answer.mad, mad);
+  std::vector<uint8_t> bytes(mad.begin(), mad.end());
+  if (!answer.isTable()) return bytes;
+  bytes.resize(codec::kSaHeaderSize);
+  bytes.insert(bytes.end(), answer.table.begin(), answer.table.end());
+  // Without RMPP one MAD is sent, and the rest is dropped.
+  if (!rmpp && bytes.size() > codec::kMadSize) bytes.resize(codec::kMadSize);
+  return bytes;
+}
 
 }  // namespace
 
@@ -42,6 +61,7 @@ FabricState::FabricState(const FabricOptions& chosen)
     known.pkeys = options.pkeys;
     known.mtu = options.mtu;
     known.rate = options.rate;
+    known.lid = port.state.lid;
     administrator.addPort(std::move(known));
     ports.push_back(std::move(port));
   }
@@ -74,6 +94,10 @@ int FabricState::send(const std::shared_ptr<Endpoint>& client, const codec::MadB
                       uint16_t destinationLid) {
   const SimulatedPort* port = find(client->port);
   if (closed || port == nullptr) return kENODEV;
+  if (methodOf(mad) == kReportResp && codec::read16(mad.data() + 16) == kNoticeAttribute) {
+    // An answer of the client's to a Report: the SM only stops repeating it, and ours never does.
+    return kOk;
+  }
   counters.outstanding += 1;
   // The sender's hardware takes the MAD in all these cases; only the answer stays away.
   const bool drop = dropped.strikes(methodOf(mad));
@@ -87,7 +111,7 @@ int FabricState::send(const std::shared_ptr<Endpoint>& client, const codec::MadB
   request.client = client;
   request.lid = port->state.lid;
   request.smLid = destinationLid;
-  request.bytes = mad;
+  request.bytes.assign(mad.begin(), mad.end());
   codec::write32(request.bytes.data() + 8, client->id);
   sent_.push_back(std::move(request));
   wake();
@@ -95,6 +119,8 @@ int FabricState::send(const std::shared_ptr<Endpoint>& client, const codec::MadB
 }
 
 Instant FabricState::run(Instant now) {
+  // What controls have done to groups since the last run.
+  tellNews(now);
   for (Parcel& request : sent_) toSm_.emplace(after(now, options.delay), std::move(request));
   sent_.clear();
   if (nextService_ == kNever && !queue_.empty()) nextService_ = serviceTime(now);
@@ -131,7 +157,7 @@ void FabricState::arrive(Instant at, Parcel request) {
     loseRequest();
     return;
   }
-  count(methodOf(request.bytes));
+  count(methodOf(request));
   queue_.push_back(std::move(request));
   if (nextService_ == kNever) nextService_ = serviceTime(at);
 }
@@ -145,26 +171,64 @@ void FabricState::serve(Instant at) {
   codec::unpackSaMad(request.bytes.data(), request.bytes.size(), asked);
   if (forced.strikes(asked.method)) {
     const codec::SaMad refused = SubnetAdministrator::refusal(asked, forcedStatus);
-    reply(at, std::move(request), refused, asked.method);
+    reply(at, std::move(request), {refused, {}}, asked.method);
     return;
   }
-  const auto answer = administrator.answer(asked, request.client->port);
+  const auto answer = administrator.answer(at, asked, request.client->port);
   if (!answer) {
     counters.requestsRefused += 1;
     settle();
-    return;
+  } else {
+    reply(at, std::move(request), *answer, asked.method);
   }
-  reply(at, std::move(request), *answer, asked.method);
+  tellNews(at);
 }
 
-void FabricState::reply(Instant at, Parcel parcel, const codec::SaMad& answer, uint8_t method) {
+/** Reports what has happened to groups to the ports that asked for it. */
+void FabricState::tellNews(Instant at) {
+  for (const GroupNews& news : administrator.takeNews()) report(at, news);
+}
+
+void FabricState::report(Instant at, const GroupNews& news) {
+  Notice notice;
+  notice.isGeneric = true;
+  notice.type = 3;          // subnet management
+  notice.producerType = 4;  // class manager
+  notice.trapNumber = news.trap;
+  notice.issuerLid = options.smLid;
+  codec::setNoticeGid(notice, news.mgid);
+  for (int subscriber : news.subscribers) {
+    const SimulatedPort* port = find(subscriber);
+    if (port == nullptr || !port->state.active()) continue;
+    notice.issuerGid = port->state.gid;
+    codec::SaMad mad;
+    mad.method = static_cast<uint8_t>(codec::SaMethod::kReport);
+    mad.attributeId = static_cast<uint16_t>(codec::SaAttribute::kNotice);
+    mad.transactionId = nextReport_++;
+    codec::packNotice(notice, mad.data.data());
+    codec::MadBytes bytes;
+    codec::packSaMad(mad, bytes);
+    for (const auto& client : port->clients) {
+      if (!client->wantsReports) continue;
+      Parcel parcel;
+      parcel.client = client;
+      parcel.lid = port->state.lid;
+      parcel.smLid = options.smLid;
+      parcel.news = true;
+      parcel.bytes.assign(bytes.begin(), bytes.end());
+      toClients_.emplace(after(at, options.delay), std::move(parcel));
+    }
+  }
+}
+
+void FabricState::reply(Instant at, Parcel parcel, const SaAnswer& answer, uint8_t method) {
   const bool struck = replyLost.strikes(method);
   if (random.happens(replyLoss) || struck) {
     counters.repliesDropped += 1;
     settle();
     return;
   }
-  codec::packSaMad(answer, parcel.bytes);
+  parcel.bytes = bytesOf(answer, options.rmpp);
   const bool twice = random.happens(duplication);
   auto arrival = [&] {
     Instant due = after(at, options.delay);
@@ -184,17 +248,17 @@ void FabricState::reply(Instant at, Parcel parcel, const codec::SaMad& answer, u
 }
 
 void FabricState::deliver(Parcel parcel) {
-  if (!parcel.copy) settle();
+  if (!parcel.copy && !parcel.news) settle();
   const SimulatedPort* port = find(parcel.client->port);
   const bool open = port != nullptr && std::find(port->clients.begin(), port->clients.end(),
                                                  parcel.client) != port->clients.end();
   if (!open || !port->state.active() || port->state.lid != parcel.lid) {
-    counters.repliesDropped += 1;
+    if (!parcel.news) counters.repliesDropped += 1;
     return;
   }
-  counters.replies += 1;
+  if (!parcel.news) counters.replies += 1;
   ReceivedMad mad;
-  mad.bytes.assign(parcel.bytes.begin(), parcel.bytes.end());
+  mad.bytes = std::move(parcel.bytes);
   mad.sourceLid = parcel.smLid;
   parcel.client->inbox.emplace_back(std::move(mad));
   if (parcel.client->waker != nullptr) parcel.client->waker->wake();
@@ -245,8 +309,8 @@ void FabricState::loseEverythingOf(int port) {
       ++parcel;
       continue;
     }
-    counters.repliesDropped += 1;
-    if (!parcel->second.copy) settle();
+    if (!parcel->second.news) counters.repliesDropped += 1;
+    if (!parcel->second.copy && !parcel->second.news) settle();
     parcel = toClients_.erase(parcel);
   }
 }

@@ -27,6 +27,7 @@ struct PortNews {
 struct Endpoint {
   int port = 0;
   uint32_t id = 0;  // the high half of its transaction ids
+  bool wantsReports = false;
   Waker* waker = nullptr;
   std::deque<std::variant<ReceivedMad, PortNews>> inbox;
 };
@@ -43,8 +44,9 @@ struct Parcel {
   std::shared_ptr<Endpoint> client;
   uint16_t lid = 0;  // of the client's port when the request was sent
   uint16_t smLid = 0;
-  bool copy = false;  // a duplicate, which settles nothing
-  codec::MadBytes bytes{};
+  bool copy = false;           // a duplicate, which settles nothing
+  bool news = false;           // a Report, which answers nothing
+  std::vector<uint8_t> bytes;  // an answer may be longer than a MAD: reassembled, as by a kernel
 };
 
 /** A fault that strikes the next `left` requests of a method. */
@@ -101,7 +103,9 @@ struct FabricState {
 
   void arrive(Instant at, Parcel request);
   void serve(Instant at);
-  void reply(Instant at, Parcel parcel, const codec::SaMad& answer, uint8_t method);
+  void reply(Instant at, Parcel parcel, const SaAnswer& answer, uint8_t method);
+  void tellNews(Instant at);
+  void report(Instant at, const GroupNews& news);
   void deliver(Parcel parcel);
   void count(uint8_t method);
   /** A request has found its end: answered, or lost for good. */
@@ -110,6 +114,7 @@ struct FabricState {
   Instant serviceTime(Instant from) const;
 
   uint32_t nextEndpointId_ = 1;
+  uint32_t nextReport_ = 1;
   std::deque<Parcel> sent_;  // since the last run, so not on the clock yet
   Wire toSm_;
   std::deque<Parcel> queue_;  // at the SA

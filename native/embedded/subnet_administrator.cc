@@ -5,7 +5,11 @@
 #include <utility>
 
 #include "codec/byte_order.h"
+#include "codec/path_record.h"
+#include "codec/sa_table.h"
+#include "codec/service_record.h"
 #include "embedded/mgid_rules.h"
+#include "embedded/path_rules.h"
 #include "embedded/rate_order.h"
 #include "embedded/record_rules.h"
 
@@ -20,14 +24,19 @@ constexpr uint8_t kResponseBit = 0x80;
 constexpr uint8_t kGetMulti = 0x14;
 constexpr uint64_t kTrustedKey = 1;  // OpenSM's default SA key
 constexpr uint16_t kFirstMlid = 0xc000;
-constexpr uint8_t kRmppActive = 0x01;
 constexpr uint64_t kMembershipComponents =
     bit(McComponent::kMgid) | bit(McComponent::kPortGid) | bit(McComponent::kJoinState);
 // Either kind of full member lets a group live.
 constexpr uint8_t kFullBits = kFullMember | kSendOnlyFullMember;
-// A record travels padded to whole units of 8 bytes.
-constexpr size_t kRecordStride = (kMcMemberRecordSize + 7) / 8 * 8;
-constexpr size_t kRecordsPerMad = codec::kSaDataSize / kRecordStride;
+/** A record travels padded to whole units of 8 bytes. */
+constexpr size_t padded(size_t recordSize) { return (recordSize + 7) / 8 * 8; }
+
+// Wildcards of InformInfo, and where its subscribe byte stands.
+constexpr uint16_t kEveryLid = 0xffff;
+constexpr uint16_t kEveryTrap = 0xffff;
+constexpr uint32_t kEveryProducer = 0xffffff;
+constexpr uint32_t kClassManager = 4;
+constexpr size_t kInformSubscribe = 23;
 
 // The group of the default partition, as OpenSM makes it.
 constexpr uint16_t kDefaultPkey = 0xffff;
@@ -38,8 +47,8 @@ constexpr uint8_t kBroadcastLifeTime = 18;
 
 /** Attributes that OpenSM serves and this administrator does not. */
 bool isServedElsewhere(uint16_t attribute) {
-  static constexpr uint16_t kAttributes[] = {0x03, 0x11, 0x12, 0x13, 0x14, 0x15, 0x17, 0x18,
-                                             0x20, 0x30, 0x31, 0x33, 0x35, 0x36, 0xf3};
+  static constexpr uint16_t kAttributes[] = {0x11, 0x12, 0x13, 0x14, 0x15, 0x17,
+                                             0x18, 0x20, 0x30, 0x33, 0x36, 0xf3};
   return std::find(std::begin(kAttributes), std::end(kAttributes), attribute) !=
          std::end(kAttributes);
 }
@@ -74,20 +83,36 @@ void setExactSelectors(McMemberRecord& record) {
   record.packetLifeTimeSelector = static_cast<uint8_t>(Selector::kExactly);
 }
 
-SaMad replyWith(const SaMad& request, const std::vector<McMemberRecord>& records) {
-  SaMad reply = replyTo(request);
-  reply.status = codec::kSaOk;
-  reply.data.fill(0);
-  if (!records.empty()) reply.attributeOffset = static_cast<uint16_t>(kRecordStride / 8);
-  // OpenSM without RMPP sends what fits and drops the rest, and so do we.
-  const size_t count = std::min(records.size(), kRecordsPerMad);
-  for (size_t i = 0; i < count; ++i) {
-    codec::packMcMemberRecord(records[i], reply.data.data() + i * kRecordStride);
+/** What a Get, a Set, a Delete or a GetTable is answered with: the records found, or why not. */
+template <typename Record>
+SaAnswer replyWith(const SaMad& request, const std::vector<Record>& records, size_t recordSize,
+                   void (*pack)(const Record&, uint8_t*)) {
+  const size_t stride = padded(recordSize);
+  SaAnswer answer{replyTo(request), {}};
+  answer.mad.status = codec::kSaOk;
+  answer.mad.data.fill(0);
+  if (!records.empty()) answer.mad.attributeOffset = static_cast<uint16_t>(stride / 8);
+  std::vector<uint8_t> bytes(records.size() * stride, 0);
+  for (size_t i = 0; i < records.size(); ++i) pack(records[i], bytes.data() + i * stride);
+  std::copy_n(bytes.begin(), std::min(bytes.size(), answer.mad.data.size()),
+              answer.mad.data.begin());
+  if (request.method == static_cast<uint8_t>(SaMethod::kGetTable)) {
+    answer.mad.rmppFlags |= codec::kRmppActive;
+    answer.table = std::move(bytes);
   }
-  return reply;
+  return answer;
 }
 
-SaMad classPortInfo(const SaMad& request) {
+SaAnswer replyWith(const SaMad& request, const McMemberRecord& record) {
+  return replyWith(request, std::vector<McMemberRecord>{record}, kMcMemberRecordSize,
+                   codec::packMcMemberRecord);
+}
+
+SaAnswer refuse(const SaMad& request, uint16_t status) {
+  return {SubnetAdministrator::refusal(request, status), {}};
+}
+
+SaAnswer classPortInfo(const SaMad& request) {
   SaMad reply = replyTo(request);
   reply.status = codec::kSaOk;
   reply.data.fill(0);
@@ -99,7 +124,7 @@ SaMad classPortInfo(const SaMad& request) {
   codec::write32(data + 32, 1);           // RedirectQP
   codec::write32(data + 36, 0x80010000);  // RedirectQ_Key
   codec::write32(data + 68, 0x80010000);  // TrapQ_Key
-  return reply;
+  return {reply, {}};
 }
 
 uint64_t prefixOf(const Gid& gid) { return codec::read64(gid.bytes.data()); }
@@ -125,6 +150,9 @@ void SubnetAdministrator::restart() {
     freeMlids_.insert(freeMlids_.end(), static_cast<uint16_t>(kFirstMlid + i));
   }
   assignedSerial_ = 0;
+  services_.clear();
+  subscriptions_.clear();
+  news_.clear();
   if (options_.broadcastGroup) addBroadcastGroup();
 }
 
@@ -152,7 +180,8 @@ SaMad SubnetAdministrator::refusal(const SaMad& request, uint16_t status) {
   return reply;
 }
 
-std::optional<SaMad> SubnetAdministrator::answer(const SaMad& request, int requester) {
+std::optional<SaAnswer> SubnetAdministrator::answer(Instant now, const SaMad& request,
+                                                    int requester) {
   if (request.baseVersion != codec::kMadBaseVersion ||
       request.managementClass != codec::kClassSubnAdm ||
       request.classVersion > codec::kSaClassVersion) {
@@ -161,46 +190,177 @@ std::optional<SaMad> SubnetAdministrator::answer(const SaMad& request, int reque
   if (request.smKey != 0 && request.smKey != kTrustedKey) return std::nullopt;
   if (!isServedMethod(request.method) && request.method != kGetMulti) return std::nullopt;
 
-  if (request.attributeId == static_cast<uint16_t>(SaAttribute::kMcMemberRecord)) {
-    return answerMcMember(request, requester);
-  }
-  if (request.attributeId == static_cast<uint16_t>(SaAttribute::kClassPortInfo)) {
-    if (request.method == static_cast<uint8_t>(SaMethod::kGet)) return classPortInfo(request);
-    if (request.method == static_cast<uint8_t>(SaMethod::kGetTable)) {
-      return refusal(request, codec::kSaReqInvalid);
-    }
-    return std::nullopt;
+  switch (static_cast<SaAttribute>(request.attributeId)) {
+    case SaAttribute::kMcMemberRecord:
+      return answerMcMember(request, requester);
+    case SaAttribute::kPathRecord:
+      return answerPath(request);
+    case SaAttribute::kServiceRecord:
+      return answerService(now, request, requester);
+    case SaAttribute::kInformInfo:
+      return answerInform(request, requester);
+    case SaAttribute::kClassPortInfo:
+      if (request.method == static_cast<uint8_t>(SaMethod::kGet)) return classPortInfo(request);
+      if (request.method == static_cast<uint8_t>(SaMethod::kGetTable)) {
+        return refuse(request, codec::kSaReqInvalid);
+      }
+      return std::nullopt;
+    default:
+      break;
   }
   // Saying so is more use to a client than the timeout that an unknown attribute gets.
   if (isServedElsewhere(request.attributeId)) {
-    return refusal(request, codec::kSaMethodAttributeUnsupported);
+    return refuse(request, codec::kSaMethodAttributeUnsupported);
   }
   return std::nullopt;
 }
 
-std::optional<SaMad> SubnetAdministrator::answerMcMember(const SaMad& request, int requester) {
+std::optional<SaAnswer> SubnetAdministrator::answerPath(const SaMad& request) const {
+  const auto method = static_cast<SaMethod>(request.method);
+  if (method == SaMethod::kSet || method == SaMethod::kDelete) return std::nullopt;
+  if (!isServedMethod(request.method)) {
+    return refuse(request, codec::kSaMethodAttributeUnsupported);
+  }
+  PathRecord wanted;
+  codec::unpackPathRecord(request.data.data(), request.data.size(), wanted);
+  const uint64_t mask = request.componentMask;
+  if (uint16_t status = pathRequestStatus(wanted, mask, ports_); status != codec::kSaOk) {
+    return refuse(request, status);
+  }
+  std::vector<PathRecord> paths = findPaths(wanted, mask, ports_);
+  if (method == SaMethod::kGet) {
+    if (paths.empty()) return refuse(request, codec::kSaNoRecords);
+    // Of several paths a Get gets the first.
+    paths.resize(1);
+  }
+  return replyWith(request, paths, kPathRecordSize, codec::packPathRecord);
+}
+
+SaAnswer SubnetAdministrator::answerService(Instant now, const SaMad& request, int requester) {
+  if (!isServedMethod(request.method)) {
+    return refuse(request, codec::kSaMethodAttributeUnsupported);
+  }
+  ServiceRecord wanted;
+  codec::unpackServiceRecord(request.data.data(), request.data.size(), wanted);
+  const uint64_t mask = request.componentMask;
+  auto reply = [&](std::vector<ServiceRecord> records) {
+    // The key is for whoever registered the service.
+    if (request.smKey == 0) {
+      for (ServiceRecord& record : records) record.key = {};
+    }
+    return replyWith(request, records, kServiceRecordSize, codec::packServiceRecord);
+  };
+  switch (static_cast<SaMethod>(request.method)) {
+    case SaMethod::kSet: {
+      const uint64_t needed =
+          bit(ServiceComponent::kServiceId) | bit(ServiceComponent::kServiceGid);
+      if (!hasAll(mask, needed) || findPortByGuid(wanted.serviceGid) < 0 ||
+          (wanted.pkey != 0 &&
+           !tableHolds(ports_[static_cast<size_t>(requester)].pkeys, wanted.pkey))) {
+        return refuse(request, codec::kSaReqInvalid);
+      }
+      services_.put(now, wanted, mask);
+      // As it stands now, an indefinite lease included.
+      std::vector<ServiceRecord> all = services_.find(now, wanted, needed);
+      for (const ServiceRecord& record : all) {
+        if (record.pkey == wanted.pkey) return reply({record});
+      }
+      return reply({wanted});
+    }
+    case SaMethod::kDelete: {
+      ServiceRecord removed;
+      if (wanted.pkey != 0 &&
+          !tableHolds(ports_[static_cast<size_t>(requester)].pkeys, wanted.pkey)) {
+        return refuse(request, codec::kSaReqInvalid);
+      }
+      // By ServiceID, GID and P_Key as they stand in the record, in the mask or not.
+      if (!services_.remove(now, wanted, removed)) return refuse(request, codec::kSaNoRecords);
+      return reply({removed});
+    }
+    default:
+      break;
+  }
+  std::vector<ServiceRecord> found = services_.find(now, wanted, mask);
+  if (request.method == static_cast<uint8_t>(SaMethod::kGet)) {
+    if (found.empty()) return refuse(request, codec::kSaNoRecords);
+    if (found.size() > 1) return refuse(request, codec::kSaTooManyRecords);
+  }
+  return reply(std::move(found));
+}
+
+SaAnswer SubnetAdministrator::answerInform(const SaMad& request, int requester) {
+  if (request.method != static_cast<uint8_t>(SaMethod::kSet)) {
+    return refuse(request, codec::kSaMethodAttributeUnsupported);
+  }
+  InformInfo wanted;
+  codec::unpackInformInfo(request.data.data(), request.data.size(), wanted);
+  const bool wellFormed = request.data[kInformSubscribe] <= 1;
+  auto lidIsThere = [&] {
+    if (wanted.lidRangeBegin == kEveryLid) return true;
+    return std::any_of(ports_.begin(), ports_.end(), [&](const KnownPort& port) {
+      return port.present && port.lid >= wanted.lidRangeBegin && port.lid <= wanted.lidRangeEnd;
+    });
+  };
+  const bool sourceIsThere = wanted.gid.isZero() ? lidIsThere() : findPortByGid(wanted.gid) >= 0;
+  if (!wellFormed || !sourceIsThere) return refuse(request, codec::kSaReqInvalid);
+
+  InformInfo key = wanted;
+  key.subscribe = true;
+  const auto known = std::find_if(
+      subscriptions_.begin(), subscriptions_.end(), [&](const Subscription& subscription) {
+        return subscription.port == requester && subscription.info == key;
+      });
+  if (wanted.subscribe) {
+    if (known == subscriptions_.end()) subscriptions_.push_back({requester, key});
+  } else {
+    if (known == subscriptions_.end()) return refuse(request, codec::kSaReqInvalid);
+    subscriptions_.erase(known);
+  }
+  SaAnswer answer{replyTo(request), {}};
+  answer.mad.status = codec::kSaOk;
+  // The size in units of 8 bytes, rounded down: OpenSM's slip.
+  answer.mad.attributeOffset = static_cast<uint16_t>(kInformInfoSize / 8);
+  return answer;
+}
+
+void SubnetAdministrator::tell(uint16_t trap, const Gid& mgid) {
+  GroupNews news{trap, mgid, {}};
+  for (const Subscription& subscription : subscriptions_) {
+    const InformInfo& info = subscription.info;
+    // Groups are the subnet manager's affair, so a source that is a port excludes them.
+    if (!info.isGeneric || !info.gid.isZero() || info.lidRangeBegin != kEveryLid) continue;
+    if (info.trapNumber != trap && info.trapNumber != kEveryTrap) continue;
+    if (info.producerType != kClassManager && info.producerType != kEveryProducer) continue;
+    news.subscribers.push_back(subscription.port);
+  }
+  news_.push_back(std::move(news));
+}
+
+std::vector<GroupNews> SubnetAdministrator::takeNews() { return std::exchange(news_, {}); }
+
+SaAnswer SubnetAdministrator::answerMcMember(const SaMad& request, int requester) {
   McMemberRecord wanted;
   codec::unpackMcMemberRecord(request.data.data(), request.data.size(), wanted);
   const uint64_t mask = request.componentMask;
   const auto method = static_cast<SaMethod>(request.method);
   const bool modifies = method == SaMethod::kSet || method == SaMethod::kDelete;
   if (!isServedMethod(request.method)) {
-    return refusal(request, codec::kSaMethodAttributeUnsupported);
+    return refuse(request, codec::kSaMethodAttributeUnsupported);
   }
   if (modifies && !hasAll(mask, kMembershipComponents)) {
-    return refusal(request, codec::kSaInsufficientComponents);
+    return refuse(request, codec::kSaInsufficientComponents);
   }
-  if (!hasKnownUnits(wanted, mask)) return refusal(request, codec::kSaReqInvalid);
+  if (!hasKnownUnits(wanted, mask)) return refuse(request, codec::kSaReqInvalid);
   if (!modifies) return query(request, wanted, requester);
   if (!isPortGid(wanted.portGid)) {
-    return refusal(request, codec::kSaReqInvalidGid);
+    return refuse(request, codec::kSaReqInvalidGid);
   }
   return method == SaMethod::kSet ? join(request, wanted, requester)
                                   : leave(request, wanted, requester);
 }
 
-SaMad SubnetAdministrator::query(const SaMad& request, const McMemberRecord& wanted,
-                                 int requester) const {
+SaAnswer SubnetAdministrator::query(const SaMad& request, const McMemberRecord& wanted,
+                                    int requester) const {
   const uint64_t mask = request.componentMask;
   const bool trusted = request.smKey != 0;
   const bool onePort = askedFor(mask, McComponent::kPortGid);
@@ -248,34 +408,33 @@ SaMad SubnetAdministrator::query(const SaMad& request, const McMemberRecord& wan
   }
 
   if (request.method == static_cast<uint8_t>(SaMethod::kGetTable)) {
-    SaMad reply = replyWith(request, found);
-    reply.rmppFlags |= kRmppActive;
-    return reply;
+    return replyWith(request, found, kMcMemberRecordSize, codec::packMcMemberRecord);
   }
-  if (found.empty()) return refusal(request, codec::kSaNoRecords);
-  if (found.size() > 1) return refusal(request, codec::kSaTooManyRecords);
-  return replyWith(request, found);
+  if (found.empty()) return refuse(request, codec::kSaNoRecords);
+  if (found.size() > 1) return refuse(request, codec::kSaTooManyRecords);
+  return replyWith(request, found[0]);
 }
 
-SaMad SubnetAdministrator::join(const SaMad& request, const McMemberRecord& wanted, int requester) {
+SaAnswer SubnetAdministrator::join(const SaMad& request, const McMemberRecord& wanted,
+                                   int requester) {
   const uint64_t mask = request.componentMask;
   const int portIndex = findPortByGuid(wanted.portGid);
-  if (portIndex < 0) return refusal(request, codec::kSaReqInvalid);
+  if (portIndex < 0) return refuse(request, codec::kSaReqInvalid);
   const KnownPort& port = ports_[static_cast<size_t>(portIndex)];
   const bool proxied = portIndex != requester;
   if (proxied && !tablesShareAKey(port.pkeys, ports_[static_cast<size_t>(requester)].pkeys)) {
-    return refusal(request, codec::kSaReqInvalid);
+    return refuse(request, codec::kSaReqInvalid);
   }
 
   auto group = groups_.find(wanted.mgid);
   const bool isNew = group == groups_.end();
   if (isNew) {
-    if ((wanted.joinState & kFullBits) == 0) return refusal(request, codec::kSaReqInvalid);
+    if ((wanted.joinState & kFullBits) == 0) return refuse(request, codec::kSaReqInvalid);
     if (!hasAll(mask, kMcCreationComponents)) {
-      return refusal(request, codec::kSaInsufficientComponents);
+      return refuse(request, codec::kSaInsufficientComponents);
     }
     if (uint16_t status = createGroup(wanted, mask, port, group); status != codec::kSaOk) {
-      return refusal(request, status);
+      return refuse(request, status);
     }
   }
 
@@ -287,7 +446,7 @@ SaMad SubnetAdministrator::join(const SaMad& request, const McMemberRecord& want
       (isNew || mayModify(group->second, portIndex, requester));
   if (!acceptable) {
     if (isNew) eraseGroup(group);
-    return refusal(request, codec::kSaReqInvalid);
+    return refuse(request, codec::kSaReqInvalid);
   }
 
   auto [member, first] = group->second.members.try_emplace(portIndex);
@@ -298,11 +457,13 @@ SaMad SubnetAdministrator::join(const SaMad& request, const McMemberRecord& want
     ++group->second.fullMembers;
   }
 
+  if (isNew) tell(kTrapGroupCreated, record.mgid);
+
   McMemberRecord granted = record;
   granted.portGid = wanted.portGid;
   granted.joinState = member->second.joinState;
   granted.proxyJoin = wanted.proxyJoin;
-  return replyWith(request, {granted});
+  return replyWith(request, granted);
 }
 
 uint16_t SubnetAdministrator::createGroup(const McMemberRecord& wanted, uint64_t mask,
@@ -340,17 +501,17 @@ bool SubnetAdministrator::belongsToBroadcastGroup(const McMemberRecord& wanted,
   return group != groups_.end() && sameFixedFields(wanted, mask, group->second.record);
 }
 
-SaMad SubnetAdministrator::leave(const SaMad& request, const McMemberRecord& wanted,
-                                 int requester) {
+SaAnswer SubnetAdministrator::leave(const SaMad& request, const McMemberRecord& wanted,
+                                    int requester) {
   auto group = groups_.find(wanted.mgid);
-  if (group == groups_.end()) return refusal(request, codec::kSaReqInvalid);
+  if (group == groups_.end()) return refuse(request, codec::kSaReqInvalid);
   const int portIndex = findPortByGuid(wanted.portGid);
   const auto member = group->second.members.find(portIndex);
-  if (member == group->second.members.end()) return refusal(request, codec::kSaReqInvalid);
+  if (member == group->second.members.end()) return refuse(request, codec::kSaReqInvalid);
   const uint8_t held = member->second.joinState;
   if (wanted.joinState == 0 || (wanted.joinState & ~held) != 0 ||
       !mayModify(group->second, portIndex, requester)) {
-    return refusal(request, codec::kSaReqInvalid);
+    return refuse(request, codec::kSaReqInvalid);
   }
 
   // The answer is the request's own record, but for what the SM knows better.
@@ -361,7 +522,7 @@ SaMad SubnetAdministrator::leave(const SaMad& request, const McMemberRecord& wan
   // OpenSM drops a port altogether with the last full-member bit of the group.
   if ((wanted.joinState & kFullMember) != 0 && group->second.fullMembers == 1) left.joinState = 0;
   removeMember(group, portIndex, wanted.joinState);
-  return replyWith(request, {left});
+  return replyWith(request, left);
 }
 
 bool SubnetAdministrator::mayModify(const Group& group, int port, int requester) const {
@@ -385,7 +546,10 @@ void SubnetAdministrator::removeMember(Groups::iterator group, int port, uint8_t
   // gives up the plain one, it is dropped and yet still counted: the group is never deleted.
   if ((held & kFullBits) != 0 && (kept & kFullBits) == 0 && --group->second.fullMembers == 0) {
     group->second.members.clear();
-    if (!group->second.wellKnown) eraseGroup(group);
+    if (!group->second.wellKnown) {
+      tell(kTrapGroupDeleted, group->second.record.mgid);
+      eraseGroup(group);
+    }
   }
 }
 
@@ -400,6 +564,13 @@ void SubnetAdministrator::forgetMembershipsOf(int portIndex) {
 int SubnetAdministrator::findPortByGuid(const Gid& gid) const {
   for (size_t i = 0; i < ports_.size(); ++i) {
     if (ports_[i].present && guidOf(ports_[i].gid) == guidOf(gid)) return static_cast<int>(i);
+  }
+  return -1;
+}
+
+int SubnetAdministrator::findPortByGid(const Gid& gid) const {
+  for (size_t i = 0; i < ports_.size(); ++i) {
+    if (ports_[i].present && ports_[i].gid == gid) return static_cast<int>(i);
   }
   return -1;
 }

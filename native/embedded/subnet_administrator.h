@@ -9,8 +9,12 @@
 #include <vector>
 
 #include "codec/gid.h"
+#include "codec/inform_info.h"
 #include "codec/mad.h"
 #include "codec/mc_member_record.h"
+#include "core/clock.h"
+#include "embedded/known_port.h"
+#include "embedded/service_registry.h"
 
 namespace rxib::embedded {
 
@@ -31,13 +35,25 @@ struct AdministratorOptions {
 /** Multicast LIDs are 0xc000 to 0xfffe. */
 constexpr uint32_t kMlidsThere = 0x3fff;
 
-/** What the SM knows of a port. */
-struct KnownPort {
-  Gid gid;
-  std::vector<uint16_t> pkeys;
-  uint8_t mtu = 0;   // code
-  uint8_t rate = 0;  // code
-  bool present = true;
+/**
+ * An answer. The records of a table stand in `table`, all of them, padded to units of 8 bytes; how
+ * many of them reach the client is for the wire to decide.
+ */
+struct SaAnswer {
+  codec::SaMad mad;
+  std::vector<uint8_t> table;
+
+  bool isTable() const {
+    return mad.method == static_cast<uint8_t>(codec::SaMethod::kGetTableResp) &&
+           mad.status == codec::kSaOk;
+  }
+};
+
+/** A group came into being or went away, and the ports that asked to be told. */
+struct GroupNews {
+  uint16_t trap = 0;  // kTrapGroupCreated or kTrapGroupDeleted
+  Gid mgid;
+  std::vector<int> subscribers;
 };
 
 class SubnetAdministrator {
@@ -51,11 +67,14 @@ class SubnetAdministrator {
   /** Ends the port's memberships, as when it vanishes from the fabric. */
   void forgetMembershipsOf(int portIndex);
 
-  /** Groups, members and the serial of assigned MGIDs are gone, as after a restart. */
+  /** All it has been told is gone, and the serial of assigned MGIDs, as after a restart. */
   void restart();
 
   /** The answer, or nothing where the real one says nothing. `requester` is a port. */
-  std::optional<codec::SaMad> answer(const codec::SaMad& request, int requester);
+  std::optional<SaAnswer> answer(Instant now, const codec::SaMad& request, int requester);
+
+  /** What has happened to groups since the last call, oldest first. */
+  std::vector<GroupNews> takeNews();
 
   /** The refusal of a request: its echo under the response method, with `status`. */
   static codec::SaMad refusal(const codec::SaMad& request, uint16_t status);
@@ -79,11 +98,18 @@ class SubnetAdministrator {
   };
   using Groups = std::map<Gid, Group>;
 
-  std::optional<codec::SaMad> answerMcMember(const codec::SaMad& request, int requester);
-  codec::SaMad query(const codec::SaMad& request, const McMemberRecord& wanted,
-                     int requester) const;
-  codec::SaMad join(const codec::SaMad& request, const McMemberRecord& wanted, int requester);
-  codec::SaMad leave(const codec::SaMad& request, const McMemberRecord& wanted, int requester);
+  struct Subscription {
+    int port = 0;
+    InformInfo info;  // as asked for, `subscribe` set
+  };
+
+  SaAnswer answerMcMember(const codec::SaMad& request, int requester);
+  std::optional<SaAnswer> answerPath(const codec::SaMad& request) const;
+  SaAnswer answerService(Instant now, const codec::SaMad& request, int requester);
+  SaAnswer answerInform(const codec::SaMad& request, int requester);
+  SaAnswer query(const codec::SaMad& request, const McMemberRecord& wanted, int requester) const;
+  SaAnswer join(const codec::SaMad& request, const McMemberRecord& wanted, int requester);
+  SaAnswer leave(const codec::SaMad& request, const McMemberRecord& wanted, int requester);
 
   /** The SA status of the attempt; with kSaOk `made` is the new group. */
   uint16_t createGroup(const McMemberRecord& wanted, uint64_t mask, const KnownPort& port,
@@ -96,6 +122,8 @@ class SubnetAdministrator {
   /** By the low half of the GID, as the SM does; -1 when there is none. */
   int findPortByGuid(const Gid& gid) const;
   bool isPortGid(const Gid& gid) const;
+  int findPortByGid(const Gid& gid) const;
+  void tell(uint16_t trap, const Gid& mgid);
   uint16_t takeMlid(uint16_t wanted);
   void eraseGroup(Groups::iterator group);
 
@@ -104,6 +132,9 @@ class SubnetAdministrator {
   Groups groups_;
   std::set<uint16_t> freeMlids_;
   uint32_t assignedSerial_ = 0;
+  ServiceRegistry services_;
+  std::vector<Subscription> subscriptions_;
+  std::vector<GroupNews> news_;
 };
 
 }  // namespace rxib::embedded

@@ -1,6 +1,7 @@
 // A fabric under a manual clock, and SA clients that ask it one thing at a time.
 #pragma once
 
+#include <algorithm>
 #include <memory>
 #include <optional>
 #include <vector>
@@ -39,8 +40,9 @@ inline Gid group(uint32_t n) {
 
 /** An answer, taken apart. */
 struct Answer {
-  codec::SaMad mad;
+  codec::SaMad mad;  // of a table longer than one MAD: what the first would have held
   uint16_t sourceLid = 0;
+  std::vector<uint8_t> bytes;
 
   uint16_t status() const { return mad.status; }
   McMemberRecord record(size_t index = 0) const {
@@ -66,7 +68,12 @@ class Client final : public Machine, public MadTransport::Listener {
   void onMad(const ReceivedMad& received) override {
     Answer answer;
     answer.sourceLid = received.sourceLid;
-    if (codec::unpackSaMad(received.bytes.data(), received.bytes.size(), answer.mad)) {
+    answer.bytes = received.bytes;
+    codec::MadBytes first{};
+    std::copy_n(received.bytes.begin(), std::min(received.bytes.size(), first.size()),
+                first.begin());
+    if (received.bytes.size() >= codec::kSaHeaderSize &&
+        codec::unpackSaMad(first.data(), first.size(), answer.mad)) {
       answers.push_back(answer);
       arrivals.push_back(driver_.now());
     }
