@@ -138,7 +138,7 @@ describe('joining at OpenSM', () => {
 
   it('joins an IP group through the MGID of IPoIB', async () => {
     const member = await at.member();
-    await member.join('a', { group: '239.1.2.3', record: { pkey: 0x7fff, ...creation } });
+    await member.join('a', { group: '239.1.2.3', record: { ...creation, pkey: 0x7fff } });
     const joined = await member.says((said) => said.type !== 'done' && said.id === 'a');
     expect(joined).toMatchObject({ type: 'joined', record: { mgid: 'ff12:401b:ffff::f01:203' } });
     await member.leave('a');

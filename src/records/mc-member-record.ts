@@ -79,4 +79,8 @@ export interface McMemberRecordInit {
   /** Default `'full-member'`. */
   joinState?: JoinState | readonly JoinState[];
   proxyJoin?: boolean;
+  /** Of a reported record only: a request says `mtu`. */
+  mtuCode?: never;
+  /** Of a reported record only: a request says `rate`. */
+  rateCode?: never;
 }
