@@ -1,0 +1,27 @@
+// A service that leaves its groups on SIGTERM and then ends by itself. Here it signals itself.
+
+import assert from 'node:assert/strict';
+import { embeddedFabric, joinMulticastAll$, rejoinOnReset } from 'rx-ib-multicast';
+
+const provider = embeddedFabric({ delayMs: 5 });
+const creation = { qkey: 0xb1b, pkey: 0xffff, sl: 0, trafficClass: 0, flowLabel: 0 };
+const requests = ['ff12:cafe::1', 'ff12:cafe::2'].map((mgid) => ({
+  provider,
+  record: { mgid, ...creation },
+}));
+
+const memberships = joinMulticastAll$(requests, { each: rejoinOnReset() }).subscribe({
+  next: (event) => console.log(event.type, event.request.record.mgid),
+  error: (error) => console.error(error.message),
+});
+
+async function shutDown() {
+  memberships.unsubscribe();
+  await provider.idle();
+  assert.equal(provider.members().length, 0);
+  console.log('left');
+  // Nothing holds the process any more.
+}
+for (const signal of ['SIGTERM', 'SIGINT']) process.once(signal, shutDown);
+
+setTimeout(() => process.kill(process.pid, 'SIGTERM'), 300);
