@@ -282,7 +282,8 @@ void Client::fillWindow() {
 bool Client::beginOverdueLeave() {
   if (stale_.empty() || stale_.begin()->first > now_) return false;
   Group& group = *stale_.begin()->second;
-  if (group.work != Group::Work::kNone || !group.waiting.empty()) {
+  // A restarted SM may be assigning the very MGID that is stale here.
+  if (group.work != Group::Work::kNone || assigning_ > 0) {
     setStale(group, group.stale, kStaleRetry);
     return true;
   }
@@ -309,6 +310,7 @@ void Client::begin(Group& group, Group::Work work, const Query& query) {
 
 void Client::endWork(Group& group) {
   if (group.work == Group::Work::kAudit) --auditsUnderWay_;
+  if (group.work == Group::Work::kJoin && group.key.mgid.isZero()) --assigning_;
   requests_.erase(group.request);
   group.request = kNoRequest;
   group.work = Group::Work::kNone;
@@ -334,6 +336,7 @@ void Client::beginJoin(Group& group) {
   query.bits = member.bits;
   query.repeatable = !query.assignsMgid();
   ++stats_.joinsSent;
+  if (query.assignsMgid()) ++assigning_;
   begin(group, Group::Work::kJoin, query);
   countUnsettled(group);
 }
@@ -449,16 +452,25 @@ void Client::onJoinOutcome(Group& group, const Query& query, const Outcome& outc
   if (member != nullptr) activate(group, *member);
 }
 
-/** Re-keys a group under the MGID it was given; false when that MGID is already in the table. */
+/** Re-keys a group under the MGID it was given; false when others use that MGID already. */
 bool Client::assigned(Group& group, const McMemberRecord& record) {
   GroupKey key;
   key.mgid = record.mgid;
   key.portGid = group.key.portGid;
   auto existing = groups_.find(key);
   if (existing != groups_.end()) {
-    oweUnproven(*existing->second, without(group.workBits, existing->second->needed()));
-    settle(*existing->second);
-    return false;
+    Group& other = *existing->second;
+    if (!other.active.empty() || !other.waiting.empty() || other.work != Group::Work::kNone) {
+      oweUnproven(other, without(group.workBits, other.needed()));
+      settle(other);
+      return false;
+    }
+    // Only what a lost membership left: a restarted SM hands out the same MGIDs once more.
+    setStale(group, other.stale, options_.staleLeave);
+    owe(group, static_cast<uint8_t>(other.held | other.owed));
+    clearStale(other, other.stale);
+    other.held = other.owed = 0;
+    settle(other);
   }
   auto node = groups_.extract(group.key);
   node.key() = key;

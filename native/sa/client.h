@@ -116,6 +116,7 @@ class Client final : public MadTransport::Listener {
   std::multimap<Instant, Group*> stale_;  // by the time at which their stale bits are deleted
   size_t activeMembers_ = 0;
   size_t auditsUnderWay_ = 0;
+  size_t assigning_ = 0;  // Sets under way that ask for an MGID
   Instant nextAudit_ = kNever;
   bool sweeping_ = false;  // a loss was found: the rest of the port is being checked
   bool removed_ = false;

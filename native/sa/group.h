@@ -9,17 +9,12 @@
 
 #include "codec/mc_member_record.h"
 #include "core/completion.h"
+#include "core/engine.h"
 #include "sa/requester.h"
 
 namespace rxib::sa {
 
-/** What a user asks for when joining. `record.mgid` zero: the SA assigns one. */
-struct JoinSpec {
-  McMemberRecord record;
-  uint64_t mask = 0;
-
-  uint8_t bits() const { return record.joinState & 0xf; }
-};
+using rxib::JoinSpec;
 
 /** `serial` keeps apart the joins whose MGID the SA has yet to assign; it is 0 for all others. */
 struct GroupKey {

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "core/completion.h"
+#include "core/engine.h"
 #include "core/machine.h"
 #include "core/mad_transport.h"
 #include "sa/client.h"
@@ -15,7 +16,7 @@
 
 namespace rxib::sa {
 
-class Port final : public Machine {
+class Port final : public Machine, public Engine {
  public:
   Port(std::unique_ptr<MadTransport> transport, const Options& options);
   ~Port() override;
@@ -27,23 +28,18 @@ class Port final : public Machine {
 
   // From any thread.
 
-  /** `sink` is kept until detach(). */
-  void attach(std::shared_ptr<CompletionSink> sink);
-  /** Frees every handle of `sink`; the port lets go of it when it comes to it. */
-  void detach(const std::shared_ptr<CompletionSink>& sink);
-  void join(HandleId id, const JoinSpec& spec, CompletionSink* sink);
-  void free(HandleId id);
+  void attach(std::shared_ptr<CompletionSink> sink) override;
+  void detach(const std::shared_ptr<CompletionSink>& sink) override;
+  void join(HandleId id, const JoinSpec& spec, CompletionSink* sink) override;
+  void free(HandleId id) override;
   /** Deletes what is left of lost memberships without waiting for their time. */
-  void leaveStaleNow();
-  /** Frees every handle of every sink and lets go of them, as detach() does; the end is near. */
-  void leaveAll();
+  void leaveStaleNow() override;
+  void leaveAll() override;
 
-  PortStats stats() const;
-  PortState state() const;
-  /** Whether some freed handle may not yet have left the fabric. */
-  bool unsettled() const;
-  /** Blocks until the port is settled; false when `limit` passed first, or the port is stopped. */
-  bool waitSettled(Duration limit) const;
+  PortStats stats() const override;
+  PortState state() const override;
+  bool unsettled() const override;
+  bool waitSettled(Duration limit) const override;
 
   Instant run(Instant now) override;
 

@@ -95,6 +95,12 @@ void Requester::lastAttempt(RequestId id) {
   if (found == requests_.end()) return;
   found->second.unwanted = true;
   if (found->second.attemptsLeft > 0) found->second.attemptsLeft = 0;
+  endIfPointless(found->second);
+}
+
+/** Nobody wants it, and every attempt was answered BUSY: the next run() ends it. */
+void Requester::endIfPointless(Request& request) {
+  if (request.unwanted && request.unanswered == 0) request.next = request.sentAt;
 }
 
 bool Requester::abandon(Instant now, RequestId id) {
@@ -194,7 +200,10 @@ void Requester::onMad(Instant now, const ReceivedMad& received) {
     // It stays in the list of ended attempts, which forgets it in time.
     attempt.unresolved = nullptr;
     attempt.state = AttemptState::kAnswered;
-    if (success && query) onLateSuccess_(*query, record);
+    if (!success || !query) return;
+    // The MGID that a former subnet manager assigned may be somebody else's with the present one.
+    if (query->assignsMgid() && attempt.lid != transport_.port().smLid) return;
+    onLateSuccess_(*query, record);
     return;
   }
 
@@ -209,15 +218,13 @@ void Requester::onMad(Instant now, const ReceivedMad& received) {
   --request.unanswered;
   if (mad.status == codec::kSaBusy) {
     request.everBusy = true;
-    // Only the attempt under way decides when the next one starts.
-    if (request.ids.back() != static_cast<uint32_t>(mad.transactionId)) return;
     if (!request.query.repeatable && !request.unwanted) {
       // BUSY says that nothing was executed, so even this Set may be sent again.
       request.attemptsLeft = 1;
       request.next = std::min(after(request.sentAt, options_.requestTimeout / options_.attempts),
                               request.deadline);
-      if (request.next < now) request.next = now;
     }
+    endIfPointless(request);
     return;
   }
   Outcome outcome;

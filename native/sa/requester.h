@@ -94,6 +94,7 @@ class Requester {
   };
 
   int send(Instant now, Request& request, RequestId id);
+  static void endIfPointless(Request& request);
   void finish(Instant now, RequestId id, const Outcome& outcome);
   void retire(Instant now, Request& request);
   void forget(Instant now);

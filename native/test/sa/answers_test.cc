@@ -157,6 +157,9 @@ TEST("sa: a new join makes the compensating Delete moot") {
   CHECK_EQ(world.sink.told(again), "0");
   world.advance(ms(60000));
   CHECK_EQ(world.mark(), 5u);
+  world.free(again);
+  world.run();
+  CHECK_EQ(world.trace(5), "Delete 1/1");
   CHECK_EQ(world.stats.compensatingLeaves.get(), 0u);
 }
 
@@ -202,6 +205,54 @@ TEST("sa: a late success of bits that were joined again changes nothing") {
   world.advance(ms(60000));
   CHECK_EQ(world.mark(), mark);
   CHECK_EQ(world.sink.told(b), "0");
+}
+
+TEST("sa: a late success has to name the group, as any other") {
+  World world;
+  world.join(1);
+  world.advance(ms(3000));
+  world.answerLast();
+  world.transport.answer(SentMad{world.transport.sent[0]}, 0, grantedRecord(joinSpec(9).record));
+  world.run();
+  CHECK_EQ(world.stats.malformedReplies.get(), 1u);
+  CHECK_EQ(world.stats.lateReplies.get(), 0u);
+  CHECK_EQ(world.mark(), 4u);
+  world.checkEmpty();
+}
+
+TEST("sa: answered requests are remembered for their duplicates, but not forever") {
+  World world;
+  auto cycle = [&] {
+    world.free(world.member(1));
+    world.run();
+    world.answerLast();
+  };
+  cycle();
+  for (int i = 0; i < 500; ++i) cycle();
+  world.transport.answer(SentMad{world.transport.sent[0]});
+  world.run();
+  CHECK_EQ(world.stats.duplicateReplies.get(), 1u);
+  for (int i = 0; i < 500; ++i) cycle();
+  world.transport.answer(SentMad{world.transport.sent[0]});
+  world.run();
+  CHECK_EQ(world.stats.duplicateReplies.get(), 1u);
+  CHECK_EQ(world.stats.foreignReplies.get(), 1u);
+}
+
+TEST("sa: freed when all that came was BUSY, it is over at once") {
+  for (int order = 0; order < 2; ++order) {
+    for (const Gid& group : {mgid(1), Gid{}}) {
+      World world;
+      const HandleId a = world.join(joinSpec(group));
+      world.run();
+      if (order == 0) world.answerLast(codec::kSaBusy);
+      world.free(a);
+      world.run();
+      if (order == 1) world.answerLast(codec::kSaBusy);
+      world.checkEmpty();
+      CHECK_EQ(world.mark(), 1u);
+    }
+  }
 }
 
 TEST("sa: a late refusal means nothing") {

@@ -141,6 +141,69 @@ TEST("sa: an assigned MGID that is already in the table is an error, and is dele
   CHECK_EQ(world.trace(3), "Delete 50/1");
 }
 
+TEST("sa: an MGID assigned once more takes the place of the membership lost to a reset") {
+  World world;
+  for (int i = 0; i < 2; ++i) {
+    world.join(joinSpec(Gid{}, 5));
+    world.run();
+    world.answerLast(0, assignedRecord(world.last(), static_cast<uint8_t>(50 + i)));
+  }
+  // The restarted subnet manager counts from the start again, and the order of joins is another.
+  world.event(ResetReason::kSmChange);
+  const HandleId a = world.join(joinSpec(Gid{}, 1));
+  world.run();
+  world.answerLast(0, assignedRecord(world.last(), 51));
+  const HandleId b = world.join(joinSpec(Gid{}, 1));
+  world.run();
+  world.answerLast(0, assignedRecord(world.last(), 50));
+  CHECK_EQ(world.sink.told(a) + " " + world.sink.told(b), "0 0");
+  CHECK_EQ(world.stats.groups.get(), 2u);
+  world.advance(ms(30000));
+  // The bits that were not renewed go, the others stay.
+  CHECK_EQ(world.trace(4), "Delete 51/4, Delete 50/4");
+  for (size_t i = 4; i < 6; ++i) world.transport.answer(SentMad{world.transport.sent[i]});
+  world.run();
+  world.free(a);
+  world.free(b);
+  world.run();
+  CHECK_EQ(world.trace(6), "Delete 51/1, Delete 50/1");
+  for (size_t i = 6; i < 8; ++i) world.transport.answer(SentMad{world.transport.sent[i]});
+  world.run();
+  world.checkEmpty();
+}
+
+TEST("sa: stale leaves wait for the MGIDs being assigned") {
+  World world;
+  world.join(joinSpec(Gid{}));
+  world.run();
+  world.answerLast(0, assignedRecord(world.last(), 50));
+  world.event(ResetReason::kSmChange);
+  world.advance(ms(29000));
+  const HandleId a = world.join(joinSpec(Gid{}));
+  world.advance(ms(2500));
+  CHECK_EQ(world.trace(), "Set 0/1, Set 0/1");
+  world.answerLast(0, assignedRecord(world.last(), 50));
+  CHECK_EQ(world.sink.told(a), "0");
+  world.advance(ms(60000));
+  CHECK_EQ(world.mark(), 2u);
+}
+
+TEST("sa: an MGID assigned once more that is being left is an error, and is left again") {
+  World world;
+  const HandleId a = world.member(50);
+  world.free(a);
+  world.run();
+  const HandleId b = world.join(joinSpec(Gid{}));
+  world.run();
+  world.answerLast(0, assignedRecord(world.last(), 50));
+  CHECK_EQ(world.sink.told(b), "-71");
+  world.transport.answer(SentMad{world.transport.sent[1]});
+  world.run();
+  CHECK_EQ(world.trace(3), "Delete 50/1");
+  world.answerLast();
+  world.checkEmpty();
+}
+
 TEST("sa: a success without any MGID is no success") {
   World world;
   const HandleId a = world.join(joinSpec(Gid{}));
@@ -162,6 +225,21 @@ TEST("sa: a reset asks anew, and what the first request gained is left") {
                          assignedRecord(world.transport.sent[0], 50));
   world.run();
   CHECK_EQ(world.trace(2), "Delete 50/1");
+}
+
+TEST("sa: what a former subnet manager assigned is not deleted at the present one") {
+  World world;
+  world.join(joinSpec(Gid{}));
+  world.run();
+  world.event(ResetReason::kSmChange, [](PortState& p) { p.smLid = 8; });
+  world.transport.answer(SentMad{world.transport.sent[0]}, 0, assignedRecord(world.last(), 50));
+  world.run();
+  CHECK_EQ(world.stats.lateReplies.get(), 1u);
+  CHECK_EQ(world.trace(), "Set 0/1, Set 0/1");
+  world.answerLast(0, assignedRecord(world.last(), 50));
+  CHECK_EQ(world.stats.joined.get(), 1u);
+  world.advance(ms(5000));
+  CHECK_EQ(world.mark(), 2u);
 }
 
 TEST("sa: a lost membership of an assigned MGID goes stale under that MGID") {

@@ -111,6 +111,24 @@ TEST("sa audit: a sweep keeps to the window, and can be repeated") {
   CHECK_EQ(world.stats.outstandingPeak.get(), 2u);
 }
 
+TEST("sa audit: further losses do not start the sweep over") {
+  sa::Options options = auditing();
+  options.maxOutstanding = 1;
+  World world(options);
+  for (uint8_t i = 1; i <= 6; ++i) world.member(i);
+  world.advanceToNextSend();
+  for (int i = 0; i < 6; ++i) {
+    CHECK_EQ(world.mark(), static_cast<size_t>(7 + i));
+    if (i % 2 == 0) {
+      world.answerLast(codec::kSaNoRecords);
+    } else {
+      world.answerLast(0, grantedRecord(joinSpec(world.last().record.mgid).record));
+    }
+  }
+  CHECK_EQ(world.trace(6), "Get 1, Get 2, Get 3, Get 4, Get 5, Get 6");
+  CHECK_EQ(world.stats.resets.get(), 3u);
+}
+
 TEST("sa audit: changed MLID, Q_Key or P_Key is a lost membership, deleted if nobody renews it") {
   void (*const changes[])(McMemberRecord&) = {[](McMemberRecord& r) { r.mlid ^= 1; },
                                               [](McMemberRecord& r) { r.qkey ^= 1; },

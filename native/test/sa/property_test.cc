@@ -21,8 +21,12 @@ struct Weather {
   double busy = 0;
   double refused = 0;  // of the Sets: refused without being executed
   double unsent = 0;
-  double portEvent = 0;      // per step
-  Duration slowest{0};       // of a reply
+  double portEvent = 0;  // per step
+  Duration slowest{0};   // of a reply
+  // Of a request. Above 0 requests overtake each other, which a fabric hardly does: a repeated
+  // Delete may then hit a later join, so members are not checked.
+  Duration slowestRequest{0};
+  bool calm = false;         // every request is answered before it is repeated
   Duration step = ms(3000);  // mean time between two actions
 };
 
@@ -86,6 +90,24 @@ class Storm final : public CompletionSink {
     CHECK(transport_->state.active() && transport_->state.smLid != 0);
     if (happens(weather_.unsent)) return kEIO;
     if (happens(weather_.requestLost)) return kOk;
+    if (weather_.calm) checkTurn(mad);
+    if (weather_.slowestRequest == Duration{0}) {
+      arrive(mad);
+    } else {
+      transport_->later(driver_.now() + upTo(weather_.slowestRequest), [=] { arrive(mad); });
+    }
+    return kOk;
+  }
+
+  /** Sets and Deletes of one group wait for each other's answers. */
+  void checkTurn(const SentMad& mad) {
+    if (mad.method() == SaMethod::kGet || mad.record.mgid.isZero()) return;
+    Instant& answered = answered_[mad.record.mgid];
+    CHECK(answered <= driver_.now());
+    answered = kNever;
+  }
+
+  void arrive(const SentMad& mad) {
     codec::SaMad reply;
     if (happens(weather_.busy)) {
       reply = responseTo(mad, codec::kSaBusy, mad.record);
@@ -94,13 +116,17 @@ class Storm final : public CompletionSink {
     } else {
       reply = sa_.execute(mad);
     }
-    if (happens(weather_.replyLost)) return kOk;
+    if (happens(weather_.replyLost)) return;
     const int copies = happens(weather_.duplicate) ? 2 : 1;
     for (int i = 0; i < copies; ++i) {
-      const auto delay = std::chrono::duration_cast<Duration>(weather_.slowest * chance());
-      transport_->deliver(received(reply, mad.lid), driver_.now() + delay + Duration{1});
+      const Instant at = driver_.now() + upTo(weather_.slowest);
+      if (mad.method() != SaMethod::kGet) answered_[mad.record.mgid] = at;
+      transport_->deliver(received(reply, mad.lid), at);
     }
-    return kOk;
+  }
+
+  Duration upTo(Duration most) {
+    return std::chrono::duration_cast<Duration>(most * chance()) + Duration{1};
   }
 
   void act() {
@@ -110,7 +136,7 @@ class Storm final : public CompletionSink {
       if (handles_.empty() || chance() < 0.55) {
         sa::JoinSpec spec =
             joinSpec(static_cast<uint8_t>(1 + chance() * 5), among<uint8_t>({1, 1, 1, 4, 5, 2}));
-        if (chance() < 0.05) spec.record.mgid = Gid{};
+        if (chance() < 0.1) spec.record.mgid = Gid{};
         if (chance() < 0.1) spec.record.qkey = 0x2c;
         Handle handle;
         handle.bits = spec.bits();
@@ -144,8 +170,8 @@ class Storm final : public CompletionSink {
     } else if (which == 2) {
       // A new subnet manager knows nobody.
       transport_->raise(ResetReason::kSmChange, [this](PortState& p) {
-        p.smLid ^= 8;
-        sa_.members.clear();
+        ++p.smLid;
+        sa_ = ModelSa{};
       });
     } else if (which == 3) {
       transport_->raise(ResetReason::kClientReregister);
@@ -163,8 +189,12 @@ class Storm final : public CompletionSink {
 
   /** Whoever believes to be a member is one. */
   void checkMembers() {
+    if (weather_.slowestRequest > Duration{0}) return;
     for (const auto& [id, handle] : handles_) {
       if (!handle.joined) continue;
+      // A restarted SM may assign an MGID while a Delete of its former owner is under way. No order
+      // of requests prevents that; the audit finds it.
+      if (weather_.portEvent > 0 && handle.mgid.bytes[1] == 0x15) continue;
       auto found = sa_.members.find(handle.mgid);
       CHECK(found != sa_.members.end());
       CHECK_EQ(found->second.bits & handle.bits, handle.bits);
@@ -204,6 +234,7 @@ class Storm final : public CompletionSink {
   std::unique_ptr<sa::Port> port_;
   ModelSa sa_;
   std::map<HandleId, Handle> handles_;
+  std::map<Gid, Instant> answered_;
   HandleId lastHandle_ = 0;
 };
 
@@ -232,6 +263,7 @@ TEST("sa property: nothing is left behind on a fabric that loses nothing") {
   Weather weather;
   weather.slowest = ms(20);
   weather.step = ms(10);
+  weather.calm = true;
   storms(weather, narrow(2));
 }
 
@@ -240,6 +272,15 @@ TEST("sa property: nor when answers are late, repeated and out of order") {
   weather.slowest = ms(5000);
   weather.duplicate = 0.3;
   weather.step = ms(700);
+  storms(weather, narrow(3));
+}
+
+TEST("sa property: nor when requests overtake each other") {
+  Weather weather;
+  weather.slowest = ms(2000);
+  weather.slowestRequest = ms(3000);
+  weather.duplicate = 0.1;
+  weather.step = ms(900);
   storms(weather, narrow(3));
 }
 

@@ -75,8 +75,6 @@ class ScriptedTransport final : public MadTransport {
 
   // The script: called for every MAD that is to be sent; what it returns is what send() returns.
   std::function<int(const SentMad&)> script;
-  // Called inside poll(), before anything is handed over.
-  std::function<void(Instant)> beforePoll;
 
   std::vector<SentMad> sent;
   PortState state;
@@ -92,6 +90,8 @@ class ScriptedTransport final : public MadTransport {
              Instant at = Instant{Duration{0}}) {
     put(at, Happening{event, std::move(alter)});
   }
+  /** Runs `errand` inside the first poll at or after `at`. */
+  void later(Instant at, std::function<void()> errand) { put(at, std::move(errand)); }
   void raise(ResetReason reason, std::function<void(PortState&)> alter = nullptr) {
     PortEvent event;
     event.reason = reason;
@@ -112,7 +112,6 @@ class ScriptedTransport final : public MadTransport {
 
   Instant poll(Instant now, Listener& listener) override {
     now_ = now;
-    if (beforePoll) beforePoll(now);
     for (;;) {
       Item item;
       {
@@ -124,6 +123,8 @@ class ScriptedTransport final : public MadTransport {
       }
       if (auto* mad = std::get_if<ReceivedMad>(&item)) {
         listener.onMad(*mad);
+      } else if (auto* errand = std::get_if<std::function<void()>>(&item)) {
+        (*errand)();
       } else {
         auto& happening = std::get<Happening>(item);
         if (happening.alter) happening.alter(state);
@@ -157,7 +158,7 @@ class ScriptedTransport final : public MadTransport {
     PortEvent event;
     std::function<void(PortState&)> alter;
   };
-  using Item = std::variant<ReceivedMad, Happening>;
+  using Item = std::variant<ReceivedMad, Happening, std::function<void()>>;
 
   void put(Instant at, Item item) {
     {
