@@ -1,6 +1,8 @@
 import { spawn } from 'node:child_process';
 import type { ChildProcessByStdio } from 'node:child_process';
 import type { Readable } from 'node:stream';
+import { readFileSync } from 'node:fs';
+import { constants } from 'node:os';
 import { fileURLToPath } from 'node:url';
 
 /** The compiled command line, which the test runner builds first. */
@@ -77,6 +79,19 @@ export class CliProcess {
       this.#changed.add(look);
       look();
     });
+  }
+
+  /**
+   * Resolves once a signal no longer ends the process at once. Linux only. Node itself catches SIGINT
+   * and SIGTERM, to restore the terminal, so SIGHUP is the one that tells.
+   */
+  async handlesSignals(): Promise<void> {
+    for (;;) {
+      const status = readFileSync(`/proc/${String(this.pid)}/status`, 'latin1');
+      const caught = BigInt(`0x${/^SigCgt:\s*([0-9a-f]+)$/m.exec(status)?.[1] ?? '0'}`);
+      if ((caught >> BigInt(constants.signals.SIGHUP - 1)) & 1n) return;
+      await new Promise((resolve) => setTimeout(resolve, 5));
+    }
   }
 
   signal(name: NodeJS.Signals): void {

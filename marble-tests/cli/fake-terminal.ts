@@ -5,8 +5,10 @@ import type { Terminal } from '../../src/cli/terminal.js';
 export class FakeTerminal implements Terminal {
   readonly lines: string[] = [];
   readonly notes: string[] = [];
-  readonly signals$ = new ReplaySubject<NodeJS.Signals>(2);
-  readonly outputEnd$ = new ReplaySubject<Error | undefined>(1);
+  readonly #signals = new ReplaySubject<NodeJS.Signals>(2);
+  readonly #outputEnd = new ReplaySubject<Error | undefined>(1);
+  readonly signals$ = this.#signals.asObservable();
+  readonly outputEnd$ = this.#outputEnd.asObservable();
 
   print(line: string): void {
     this.lines.push(line);
@@ -14,6 +16,14 @@ export class FakeTerminal implements Terminal {
 
   note(line: string): void {
     this.notes.push(line);
+  }
+
+  signal(name: NodeJS.Signals): void {
+    this.#signals.next(name);
+  }
+
+  endOutput(error?: Error): void {
+    this.#outputEnd.next(error);
   }
 
   get events(): Record<string, unknown>[] {

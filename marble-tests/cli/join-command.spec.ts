@@ -164,7 +164,7 @@ describe('is renewed', () => {
     fabric.restartSm();
     await until(() => types().length === 3);
     expect(types()).toEqual(['joined', 'reset', 'joined']);
-    terminal.signals$.next('SIGTERM');
+    terminal.signal('SIGTERM');
     expect(await ended).toBe(143);
     expect(fabric.members(mgid)).toEqual([]);
   });
@@ -183,7 +183,7 @@ describe('signals', () => {
   ] as const)('%s leaves the group: %d', async (signal, code) => {
     const ended = run({});
     await until(() => terminal.lines.length === 1);
-    terminal.signals$.next(signal);
+    terminal.signal(signal);
     expect(await ended).toBe(code);
     expect(fabric.members(mgid)).toEqual([]);
     expect(fabric.stats?.().leavesSent).toBe(1);
@@ -193,14 +193,14 @@ describe('signals', () => {
     fabric.setDelay(30);
     const ended = run({});
     await until(() => fabric.counters().inFlight === 1);
-    terminal.signals$.next('SIGINT');
+    terminal.signal('SIGINT');
     expect(await ended).toBe(130);
     expect(terminal.lines).toEqual([]);
     expect(fabric.members(mgid)).toEqual([]);
   });
 
   it('before the join: it is not started', async () => {
-    terminal.signals$.next('SIGINT');
+    terminal.signal('SIGINT');
     expect(await run({})).toBe(130);
     expect(fabric.stats?.().joinsStarted).toBe(0);
   });
@@ -209,9 +209,9 @@ describe('signals', () => {
     const ended = run({});
     await until(() => terminal.lines.length === 1);
     fabric.silenceSm();
-    terminal.signals$.next('SIGTERM');
+    terminal.signal('SIGTERM');
     await new Promise((resolve) => setTimeout(resolve, 50));
-    terminal.signals$.next('SIGINT');
+    terminal.signal('SIGINT');
     const start = performance.now();
     expect(await ended).toBe(143);
     expect(performance.now() - start).toBeLessThan(100);
@@ -226,18 +226,29 @@ describe('signals', () => {
     await until(() => terminal.lines.length === 1);
     fabric.setDelay(60);
     await until(() => fabric.counters().inFlight === 1);
-    terminal.signals$.next('SIGTERM');
+    terminal.signal('SIGTERM');
     expect(await ended).toBe(143);
     expect(terminal.notes).toEqual([]);
     expect(fabric.members(mgid)).toEqual([]);
   });
 });
 
+it('says when the subnet manager did not take the leave', async () => {
+  const ended = run({ until: 'reset', requestTimeout: 100 });
+  await until(() => terminal.lines.length === 1);
+  fabric.answerWith(0x0700, Infinity, 'delete');
+  terminal.signal('SIGINT');
+  expect(await ended).toBe(130);
+  expect(terminal.notes).toContain(
+    'the subnet manager did not take the leave; a membership may be left behind',
+  );
+});
+
 describe('output', () => {
   it('leaves the group and ends with 0 once its reader has gone', async () => {
     const ended = run({});
     await until(() => terminal.lines.length === 1);
-    terminal.outputEnd$.next(undefined);
+    terminal.endOutput();
     expect(await ended).toBe(0);
     expect(fabric.members(mgid)).toEqual([]);
   });
@@ -245,7 +256,7 @@ describe('output', () => {
   it('leaves the group and ends with 1 when it cannot be written', async () => {
     const ended = run({});
     await until(() => terminal.lines.length === 1);
-    terminal.outputEnd$.next(new Error('ENOSPC'));
+    terminal.endOutput(new Error('ENOSPC'));
     expect(await ended).toBe(1);
     expect(terminal.notes).toEqual(['the output failed: ENOSPC']);
   });

@@ -72,8 +72,9 @@ describe('a membership', () => {
   it('SIGINT during the join: no event, and no member afterwards', async () => {
     fabric.opensm.pause();
     const cli = start(created);
+    await cli.handlesSignals();
     // Long enough for the Set to be on its way, not for its timeout.
-    await new Promise((resolve) => setTimeout(resolve, 700));
+    await new Promise((resolve) => setTimeout(resolve, 500));
     cli.signal('SIGINT');
     await new Promise((resolve) => setTimeout(resolve, 200));
     fabric.opensm.resume();

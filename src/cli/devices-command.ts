@@ -1,6 +1,7 @@
 import type { PortInfo } from '../contract/provider.js';
 import { MulticastError } from '../errors/multicast-error.js';
 import { capabilities, listDevices } from '../providers/capabilities.js';
+import type { ProviderCapability } from '../providers/capabilities.js';
 import { ExitCode } from './exit-code.js';
 import { hex } from './numbers.js';
 import { alignedTable } from './table.js';
@@ -32,7 +33,7 @@ function portRow(info: PortInfo): string[] {
 /** Prints the RDMA ports of this machine, and which providers are usable, or why not. */
 export function devices(flags: { readonly json?: boolean }, terminal: Terminal): number {
   const found = ports();
-  const usable = Object.entries(capabilities());
+  const usable = Object.entries<ProviderCapability>({ ...capabilities() });
   if (flags.json === true) {
     terminal.print(JSON.stringify({ devices: found, capabilities: Object.fromEntries(usable) }));
     return ExitCode.ended;
