@@ -9,7 +9,7 @@
     {
       "target_name": "rx_ib_multicast",
       "sources": [
-        "<!@(node -p \"['addon','core','codec','sa','embedded'].concat(process.platform==='linux'?['rdma','umad']:[]).flatMap(room=>require('fs').readdirSync('native/'+room).filter(f=>f.endsWith('.cc')).sort().map(f=>'native/'+room+'/'+f)).join(' ')\")",
+        "<!@(node -p \"['addon','core','codec','sa','embedded'].concat(process.platform==='linux'?['rdma','umad','rdmacm']:[]).flatMap(room=>require('fs').readdirSync('native/'+room).filter(f=>f.endsWith('.cc')).sort().map(f=>'native/'+room+'/'+f)).join(' ')\")",
       ],
       "include_dirs": ["native"],
       "defines": ["NAPI_VERSION=8", "NAPI_CPP_EXCEPTIONS", "NODE_ADDON_API_DISABLE_DEPRECATED",
@@ -30,13 +30,13 @@
       "conditions": [
         ["rxib_werror==1", {"cflags_cc": ["-Werror"]}],
         ["OS=='linux'", {
-          "defines": ["RXIB_WITH_UMAD=1"],
+          "defines": ["RXIB_WITH_RDMA=1"],
           # libgcc stays shared: its static unwinder needs glibc 2.35, and node brings the shared one.
           # What nothing calls is dropped: it is large, and parts of libstdc++ need glibc 2.36.
           "ldflags": ["-static-libstdc++", "-Wl,--exclude-libs,ALL", "-Wl,--gc-sections", "<@(rxib_extra)"],
           "libraries": ["-ldl"],
         }, {
-          "defines": ["RXIB_WITH_UMAD=0"],
+          "defines": ["RXIB_WITH_RDMA=0"],
         }],
         ["OS=='mac'", {
           "xcode_settings": {

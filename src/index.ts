@@ -16,6 +16,7 @@ export type {
   MulticastHandle,
   MulticastProvider,
   PortInfo,
+  RdmacmOptions,
   SaPortOptions,
 } from './contract/provider.js';
 export type { Arg, JoinRequest, ResolvedJoinRequest } from './contract/request.js';
@@ -69,5 +70,7 @@ export type {
   FabricMember,
   SaMethod,
 } from './providers/embedded-fabric.js';
+export { rdmacm } from './providers/rdmacm.js';
+export type { RdmacmProvider } from './providers/rdmacm.js';
 export { umad } from './providers/umad.js';
 export type { UmadProvider } from './providers/umad.js';

@@ -11,7 +11,8 @@
 #include "codec/mc_member_record.h"
 #include "core/status.h"
 #include "core/unpredictable.h"
-#if RXIB_WITH_UMAD
+#if RXIB_WITH_RDMA
+#include "rdmacm/discovery.h"
 #include "umad/umad_transport.h"
 #endif
 
@@ -88,14 +89,19 @@ Napi::Value Environment::openPort(const Napi::CallbackInfo& info) {
     }
     if (ManualDriver* driver = opened.host->manual()) {
       settings.sa.seed = static_cast<uint64_t>(numberOr(options, "seed", 1));
-      opened.port = std::make_shared<OpenPort>(std::move(transport), settings.sa, *driver);
+      opened.port = std::make_shared<OpenSaPort>(std::move(transport), settings.sa, *driver);
     } else {
-      opened.port = std::make_shared<OpenPort>(std::move(transport), settings.sa);
+      opened.port = std::make_shared<OpenSaPort>(std::move(transport), settings.sa);
     }
   } else {
     const std::string device = options.Get("device").As<Napi::String>();
-    OpenResult result = PortRegistry::instance().openUmad(
-        device, static_cast<uint8_t>(numberOr(options, "port", 1)), settings);
+    const auto port = static_cast<uint8_t>(numberOr(options, "port", 1));
+    PortRegistry& registry = PortRegistry::instance();
+    OpenResult result =
+        kind == "rdmacm"
+            ? registry.openRdmaCm(device, port, textOr(options, "portSpace") == "ipoib",
+                                  textOr(options, "sourceAddress"))
+            : registry.openUmad(device, port, settings);
     if (result.port == nullptr) throw failure(env, result.status, result.message);
     opened.port = std::move(result.port);
   }
@@ -103,7 +109,7 @@ Napi::Value Environment::openPort(const Napi::CallbackInfo& info) {
   for (auto& [id, known] : ports_) {
     if (known.port == opened.port) return Napi::Number::New(env, id);
   }
-  opened.port->port().attach(outbox_);
+  opened.port->engine().attach(outbox_);
   const uint32_t id = ++lastPort_;
   ports_.emplace(id, std::move(opened));
   return Napi::Number::New(env, id);
@@ -112,7 +118,7 @@ Napi::Value Environment::openPort(const Napi::CallbackInfo& info) {
 Napi::Value Environment::closePort(const Napi::CallbackInfo& info) {
   auto found = ports_.find(info[0].As<Napi::Number>().Uint32Value());
   if (found != ports_.end()) {
-    found->second.port->port().detach(outbox_);
+    found->second.port->engine().detach(outbox_);
     ports_.erase(found);
   }
   return info.Env().Undefined();
@@ -128,21 +134,21 @@ Napi::Value Environment::join(const Napi::CallbackInfo& info) {
   if (ended_) throw failure(info.Env(), kENODEV, "the process is exiting");
   Opened& port = opened(info);
   const HandleId id = nextHandle.fetch_add(1, std::memory_order_relaxed);
-  port.port->port().join(id, readRequest(outgoing_.Value().Data()), outbox_.get());
+  port.port->engine().join(id, readRequest(outgoing_.Value().Data()), outbox_.get());
   return Napi::Number::New(info.Env(), static_cast<double>(id));
 }
 
 Napi::Value Environment::free(const Napi::CallbackInfo& info) {
   auto found = ports_.find(info[0].As<Napi::Number>().Uint32Value());
   if (found != ports_.end()) {
-    found->second.port->port().free(
+    found->second.port->engine().free(
         static_cast<HandleId>(info[1].As<Napi::Number>().DoubleValue()));
   }
   return info.Env().Undefined();
 }
 
 Napi::Value Environment::stats(const Napi::CallbackInfo& info) {
-  const PortStats stats = opened(info).port->port().stats();
+  const PortStats stats = opened(info).port->engine().stats();
   Napi::Float64Array out = info[1].As<Napi::Float64Array>();
   const Counter* counters = reinterpret_cast<const Counter*>(&stats);
   constexpr size_t kCount = sizeof(PortStats) / sizeof(Counter);
@@ -155,13 +161,13 @@ Napi::Value Environment::stats(const Napi::CallbackInfo& info) {
 }
 
 Napi::Value Environment::portState(const Napi::CallbackInfo& info) {
-  return portInfo(info.Env(), "", 0, opened(info).port->port().state());
+  return portInfo(info.Env(), "", 0, opened(info).port->engine().state());
 }
 
 Napi::Value Environment::unsettled(const Napi::CallbackInfo& info) {
   auto found = ports_.find(info[0].As<Napi::Number>().Uint32Value());
   return Napi::Boolean::New(info.Env(),
-                            found != ports_.end() && found->second.port->port().unsettled());
+                            found != ports_.end() && found->second.port->engine().unsettled());
 }
 
 Napi::Value Environment::hold(const Napi::CallbackInfo& info) {
@@ -192,10 +198,10 @@ bool Environment::leaveAll(Duration limit, bool wholeProcess) {
   }
   for (auto& port : ports) {
     if (wholeProcess) {
-      port->port().leaveAll();
+      port->engine().leaveAll();
     } else {
-      port->port().detach(outbox_);
-      port->port().leaveStaleNow();
+      port->engine().detach(outbox_);
+      port->engine().leaveStaleNow();
     }
   }
   const Instant deadline = after(steadyNow(), limit);
@@ -204,7 +210,7 @@ bool Environment::leaveAll(Duration limit, bool wholeProcess) {
     // Nobody moves a manual clock any more.
     if (port->manual()) continue;
     const Duration left = std::max(Duration{0}, deadline - steadyNow());
-    settled = port->port().waitSettled(left) && settled;
+    settled = port->engine().waitSettled(left) && settled;
   }
   if (wholeProcess) {
     for (auto& port : ports) port->stop();
@@ -216,12 +222,34 @@ bool Environment::leaveAll(Duration limit, bool wholeProcess) {
 Napi::Value Environment::discover(const Napi::CallbackInfo& info) {
   Napi::Env env = info.Env();
   const std::string kind = info[0].As<Napi::String>();
+  Napi::Array list = Napi::Array::New(env);
+  uint32_t count = 0;
   std::vector<PortInfo> ports;
+  if (kind == "rdmacm") {
+#if RXIB_WITH_RDMA
+    rdmacm::Discovery found = rdmacm::discover();
+    if (found.verdict.status != kOk) {
+      throw failure(env, found.verdict.status, found.verdict.message);
+    }
+    for (const rdmacm::ReachablePort& port : found.ports) {
+      Napi::Object info = portInfo(env, port.info.device, port.info.port, port.info.state);
+      Napi::Array addresses = Napi::Array::New(env);
+      for (uint32_t i = 0; i < port.addresses.size(); ++i) {
+        addresses.Set(i, port.addresses[i].text());
+      }
+      info.Set("addresses", addresses);
+      list.Set(count++, info);
+    }
+    return list;
+#else
+    throw failure(env, kEOPNOTSUPP, "this build has no rdmacm provider: it exists on Linux only");
+#endif
+  }
   if (kind == "embedded") {
     auto found = fabrics_.find(info[1].As<Napi::Number>().Uint32Value());
     if (found != fabrics_.end()) ports = found->second->fabric().ports();
   } else {
-#if RXIB_WITH_UMAD
+#if RXIB_WITH_RDMA
     auto discovery = umad::discover();
     if (discovery.status != kOk) throw failure(env, discovery.status, discovery.message);
     ports = std::move(discovery.ports);
@@ -229,8 +257,6 @@ Napi::Value Environment::discover(const Napi::CallbackInfo& info) {
     throw failure(env, kEOPNOTSUPP, "this build has no umad provider: it exists on Linux only");
 #endif
   }
-  Napi::Array list = Napi::Array::New(env);
-  uint32_t count = 0;
   for (const PortInfo& port : ports) {
     list.Set(count++, portInfo(env, port.device, port.port, port.state));
   }

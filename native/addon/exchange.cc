@@ -79,13 +79,21 @@ void writeCompletion(const Completion& completion, double* slots) {
   slots[3] = static_cast<double>(completion.fields);
   slots[4] = static_cast<double>(completion.reason);
   slots[5] = completion.record ? 1 : 0;
+  slots[6] = completion.cause ? 1 : 0;
+  slots[7] = completion.cause.value_or(0);
+  const AddressHandle handle = completion.addressHandle.value_or(AddressHandle{});
+  slots[8] = completion.addressHandle ? 1 : 0;
+  slots[9] = handle.port;
+  slots[10] = handle.sgidIndex;
+  slots[11] = codec::rateGbps(handle.staticRate).value_or(0);
   if (completion.record) writeRecord(*completion.record, slots + kCompletionHead);
 }
 
-sa::JoinSpec readRequest(const double* slots) {
-  sa::JoinSpec spec;
+JoinSpec readRequest(const double* slots) {
+  JoinSpec spec;
   spec.mask = static_cast<uint64_t>(slots[0]);
   spec.record = readRecord(slots + 1);
+  spec.group = readGid(slots + 1 + kRecordSlots);
   return spec;
 }
 

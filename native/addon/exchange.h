@@ -8,24 +8,25 @@
 
 #include "codec/mc_member_record.h"
 #include "core/completion.h"
-#include "sa/group.h"
+#include "core/engine.h"
 
 namespace rxib::addon {
 
 // Slots of a record.
 constexpr size_t kRecordSlots = 28;
 // Slots of a completion: handle, status, SA status (-1: none), fields, reason, whether there is a
-// record; then the record.
-constexpr size_t kCompletionHead = 6;
+// record, whether there is a cause, cause, whether there is an address handle, its port, its SGID
+// index, its static rate in Gb/s; then the record.
+constexpr size_t kCompletionHead = 12;
 constexpr size_t kCompletionSlots = kCompletionHead + kRecordSlots;
 // Completions that one call hands to JavaScript at most.
 constexpr size_t kBatch = 16;
-// Slots of a request: component mask; then the record.
-constexpr size_t kRequestSlots = 1 + kRecordSlots;
+// Slots of a request: component mask; the record; the IP group as a GID, or zeros.
+constexpr size_t kRequestSlots = 1 + kRecordSlots + 4;
 
 void writeRecord(const McMemberRecord& record, double* slots);
 McMemberRecord readRecord(const double* slots);
 void writeCompletion(const Completion& completion, double* slots);
-sa::JoinSpec readRequest(const double* slots);
+JoinSpec readRequest(const double* slots);
 
 }  // namespace rxib::addon

@@ -4,22 +4,22 @@
 
 namespace rxib::addon {
 
-OpenPort::OpenPort(std::unique_ptr<MadTransport> transport, const sa::Options& options)
+OpenSaPort::OpenSaPort(std::unique_ptr<MadTransport> transport, const sa::Options& options)
     : port_(std::move(transport), options), thread_(port_) {
   port_.start(thread_);
   thread_.start();
 }
 
-OpenPort::OpenPort(std::unique_ptr<MadTransport> transport, const sa::Options& options,
-                   ManualDriver& driver)
+OpenSaPort::OpenSaPort(std::unique_ptr<MadTransport> transport, const sa::Options& options,
+                       ManualDriver& driver)
     : port_(std::move(transport), options), thread_(port_), manual_(&driver) {
   port_.start(slot_);
   driver.add(slot_, port_);
 }
 
-OpenPort::~OpenPort() { stop(); }
+OpenSaPort::~OpenSaPort() { stop(); }
 
-void OpenPort::stop() {
+void OpenSaPort::stop() {
   if (manual_ != nullptr) {
     manual_->remove(slot_);
   } else {

@@ -3,7 +3,8 @@
 #include <utility>
 
 #include "core/status.h"
-#if RXIB_WITH_UMAD
+#if RXIB_WITH_RDMA
+#include "rdmacm/channel.h"
 #include "umad/umad_transport.h"
 #endif
 
@@ -36,7 +37,7 @@ PortRegistry& PortRegistry::instance() {
 
 OpenResult PortRegistry::openUmad(const std::string& device, uint8_t port,
                                   const PortSettings& settings) {
-#if RXIB_WITH_UMAD
+#if RXIB_WITH_RDMA
   const std::string name = device + ":" + std::to_string(port);
   std::lock_guard<std::mutex> lock(mutex_);
   Entry& entry = entries_[name];
@@ -54,7 +55,7 @@ OpenResult PortRegistry::openUmad(const std::string& device, uint8_t port,
   options.acceptInactive = true;
   auto opened = umad::open(device, port, options);
   if (opened.transport == nullptr) return {nullptr, opened.status, opened.message};
-  auto result = std::make_shared<OpenPort>(std::move(opened.transport), settings.sa);
+  auto result = std::make_shared<OpenSaPort>(std::move(opened.transport), settings.sa);
   entry.port = result;
   entry.settings = settings;
   return {result, kOk, {}};
@@ -63,6 +64,39 @@ OpenResult PortRegistry::openUmad(const std::string& device, uint8_t port,
   (void)port;
   (void)settings;
   return {nullptr, kEOPNOTSUPP, "this build has no umad provider: it exists on Linux only"};
+#endif
+}
+
+OpenResult PortRegistry::openRdmaCm(const std::string& device, uint8_t port, bool ipoib,
+                                    const std::string& source) {
+#if RXIB_WITH_RDMA
+  rdmacm::Options options;
+  options.device = device;
+  options.port = port;
+  options.portSpace = ipoib ? rdma::abi::kCmPortSpaceIpoib : rdma::abi::kCmPortSpaceUdp;
+  if (!source.empty()) {
+    options.source = rdmacm::SocketAddress::parse(source);
+    if (!options.source) return {nullptr, kEINVAL, source + " is no IP address"};
+  }
+  const std::string name =
+      "rdmacm:" + device + ":" + std::to_string(port) + (ipoib ? ":ipoib:" : ":udp:") + source;
+  std::lock_guard<std::mutex> lock(mutex_);
+  Entry& entry = entries_[name];
+  auto open = entry.port.lock();
+  if (open != nullptr && !open->removed()) return {open, kOk, {}};
+  auto opened = rdmacm::Channel::open(std::move(options));
+  if (opened.channel == nullptr) {
+    return {nullptr, opened.verdict.status, opened.verdict.message};
+  }
+  auto result = std::make_shared<OpenChannel>(std::move(opened.channel));
+  entry.port = result;
+  return {result, kOk, {}};
+#else
+  (void)device;
+  (void)port;
+  (void)ipoib;
+  (void)source;
+  return {nullptr, kEOPNOTSUPP, "this build has no rdmacm provider: it exists on Linux only"};
 #endif
 }
 

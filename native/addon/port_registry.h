@@ -36,6 +36,9 @@ class PortRegistry {
   static PortRegistry& instance();
 
   OpenResult openUmad(const std::string& device, uint8_t port, const PortSettings& settings);
+  /** One channel per port, port space and source address (empty: any). */
+  OpenResult openRdmaCm(const std::string& device, uint8_t port, bool ipoib,
+                        const std::string& source);
   /** Every port that is open, whichever environment opened it. */
   std::vector<std::shared_ptr<OpenPort>> openPorts();
 

@@ -32,6 +32,11 @@ inline double numberOr(const Napi::Object& options, const char* name, double fal
   return value.IsNumber() ? value.As<Napi::Number>().DoubleValue() : fallback;
 }
 
+inline std::string textOr(const Napi::Object& options, const char* name) {
+  Napi::Value value = options.Get(name);
+  return value.IsString() ? value.As<Napi::String>().Utf8Value() : std::string();
+}
+
 Napi::Object portInfo(Napi::Env env, const std::string& device, uint8_t port,
                       const PortState& state);
 

@@ -12,6 +12,13 @@ namespace rxib {
 
 using HandleId = uint64_t;
 
+/** What a sender to the group needs beside the record (the kernel's ib_init_ah_from_mcmember). */
+struct AddressHandle {
+  uint8_t port = 0;
+  uint8_t sgidIndex = 0;
+  uint8_t staticRate = 0;  // code; 0: the port's own rate
+};
+
 struct Completion {
   HandleId handle = 0;
   int status = 0;  // 0, or a negative Linux errno, or whatever else the source reported
@@ -19,6 +26,9 @@ struct Completion {
   std::optional<uint16_t> saStatus;
   uint64_t fields = 0;  // component-mask bits of the fields concerned; 0: not known
   ResetReason reason = ResetReason::kNone;
+  // What the source itself reported, where `status` is our reading of it.
+  std::optional<int> cause;
+  std::optional<AddressHandle> addressHandle;
 };
 
 enum class DiagnosticKind : uint8_t {

@@ -6,7 +6,7 @@ import { digestOf, root, run, unlessCurrent } from './run.mjs';
 
 /** Compiles the addon, unless the one in build/Release is made of exactly these sources. */
 export function ensureAddon() {
-  const rooms = ['addon', 'core', 'codec', 'sa', 'embedded', 'rdma', 'umad'];
+  const rooms = ['addon', 'core', 'codec', 'sa', 'embedded', 'rdma', 'umad', 'rdmacm'];
   const sources = rooms.map((room) => `native/${room}`);
   const digest = digestOf(['binding.gyp', ...sources], process.arch, process.platform);
   const addon = 'build/Release/rx_ib_multicast.node';

@@ -9,6 +9,16 @@ export interface IpGroup {
   readonly text: string;
 }
 
+/** An IP group as a GID, which is its MGID on RoCE v2: `::ffff:a.b.c.d` for an IPv4 group. */
+export function ipGroupGid(text: string): string {
+  const { family, bytes } = parseIpGroup(text);
+  if (family === 6) return formatGid(bytes);
+  const gid = new Uint8Array(16);
+  gid.fill(0xff, 10, 12);
+  gid.set(bytes, 12);
+  return formatGid(gid);
+}
+
 const FORM = "an IPv4 or IPv6 multicast address, for example '239.1.2.3' or 'ff05::1234'";
 
 /**

@@ -28,7 +28,7 @@ export interface Addon {
     ) => void,
   ): void;
   /** Opens a port, or finds it open; throws an Error with `status`. Returns the port's number here. */
-  openPort(kind: 'embedded' | 'umad', options: NativePortOptions): number;
+  openPort(kind: PortKind, options: NativePortOptions): number;
   /** Frees the port's handles of this environment and lets go of it. */
   closePort(port: number): void;
   /** Starts the join that stands in `outgoing`; returns the handle. */
@@ -49,7 +49,7 @@ export interface Addon {
    */
   drain(limitMs: number, all: boolean): boolean;
   /** Lists ports; throws an Error with `status`. */
-  discover(kind: 'embedded' | 'umad', fabric: number): NativePortInfo[];
+  discover(kind: PortKind, fabric: number): NativePortInfo[];
   /** Makes (`'create'`), controls and inspects embedded fabrics. */
   fabric(verb: 'create', options: NativeFabricOptions): number;
   fabric(verb: string, fabric: number, ...numbers: number[]): unknown;
@@ -75,17 +75,25 @@ export const ADDON_FUNCTIONS = [
   'codec',
 ] as const satisfies readonly (keyof Addon)[];
 
+/** What is behind a port: an SA client on one of two transports, or the kernel's RDMA CM. */
+export type PortKind = 'embedded' | 'umad' | 'rdmacm';
+
 export interface NativePortOptions {
-  requestTimeoutMs: number;
-  attempts: number;
-  maxOutstanding: number;
-  auditIntervalMs: number;
-  staleLeaveMs: number;
-  pollIntervalMs: number;
   exitDrainMs: number;
-  /** umad */
+  /** embedded, umad */
+  requestTimeoutMs?: number;
+  attempts?: number;
+  maxOutstanding?: number;
+  auditIntervalMs?: number;
+  staleLeaveMs?: number;
+  pollIntervalMs?: number;
+  /** umad, rdmacm */
   device?: string;
   port?: number;
+  /** rdmacm */
+  portSpace?: 'udp' | 'ipoib';
+  /** Empty: any. */
+  sourceAddress?: string;
   /** embedded */
   fabric?: number;
   index?: number;
@@ -112,4 +120,6 @@ export interface NativePortInfo {
   smSl: number;
   gidWords: [number, number, number, number];
   pkeys: number[];
+  /** rdmacm */
+  addresses?: string[];
 }

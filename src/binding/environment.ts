@@ -7,7 +7,13 @@ import { Errno } from '../errors/errno.js';
 import { MulticastError } from '../errors/multicast-error.js';
 import { RESET_REASONS } from '../errors/reset-reason.js';
 import type { McMemberRecord, McMemberRecordInit } from '../records/mc-member-record.js';
-import type { Addon, NativeFabricOptions, NativePortInfo, NativePortOptions } from './addon.js';
+import type {
+  Addon,
+  NativeFabricOptions,
+  NativePortInfo,
+  NativePortOptions,
+  PortKind,
+} from './addon.js';
 import {
   completionHandle,
   incomingArray,
@@ -89,8 +95,9 @@ export class NativePort {
     mgid: string,
     componentMask: bigint,
     callback: JoinCallback,
+    group?: string,
   ): NativeHandle {
-    return this.#environment.join(this, record, mgid, componentMask, callback);
+    return this.#environment.join(this, record, mgid, componentMask, callback, group);
   }
 
   stats(): PortStats {
@@ -161,12 +168,7 @@ export class Environment {
     });
   }
 
-  openPort(
-    kind: 'embedded' | 'umad',
-    options: NativePortOptions,
-    manual: boolean,
-    ref: boolean,
-  ): NativePort {
+  openPort(kind: PortKind, options: NativePortOptions, manual: boolean, ref: boolean): NativePort {
     const id = translated(() => this.addon.openPort(kind, options));
     this.#exitDrainMs = Math.max(this.#exitDrainMs, options.exitDrainMs);
     let port = this.#ports.get(id);
@@ -196,8 +198,9 @@ export class Environment {
     mgid: string,
     componentMask: bigint,
     callback: JoinCallback,
+    group?: string,
   ): NativeHandle {
-    writeRequest(this.#outgoing, record, mgid, componentMask);
+    writeRequest(this.#outgoing, record, mgid, componentMask, group);
     const id = translated(() => this.addon.join(port.id));
     const handle = new NativeHandle(port, id, callback);
     this.#handles.set(id, handle);
@@ -227,7 +230,7 @@ export class Environment {
     ) as unknown as PortStats;
   }
 
-  discover(kind: 'embedded' | 'umad', fabric = 0): PortInfo[] {
+  discover(kind: PortKind, fabric = 0): PortInfo[] {
     return translated(() => this.addon.discover(kind, fabric)).map(portInfo);
   }
 
@@ -276,7 +279,10 @@ export class Environment {
       if (handle !== undefined) batch.push([handle, readCompletion(this.#incoming, i)]);
     }
     for (const [handle, completion] of batch) {
-      if (completion.reason === 'device-removed') handle.port.removed = true;
+      // Nobody may have been a member when the device went: the next join is then the first to know.
+      if (completion.reason === 'device-removed' || completion.status === Errno.ENODEV) {
+        handle.port.removed = true;
+      }
       try {
         handle.callback?.(completion);
       } catch (error) {

@@ -1,3 +1,6 @@
+import { ipGroupGid } from '../address/ip-group.js';
+import { multicastMac } from '../address/multicast-mac.js';
+import type { AddressHandle } from '../contract/address-handle.js';
 import { RESET_REASONS } from '../errors/reset-reason.js';
 import { componentMaskFields } from '../records/component-mask.js';
 import type { JoinCompletion } from '../contract/provider.js';
@@ -7,7 +10,7 @@ import { gidText, portGidText, writeGidWords } from './gid-words.js';
 
 // The layout that native/addon/exchange.h describes; the addon refuses arrays of another size.
 const RECORD_SLOTS = 28;
-const COMPLETION_HEAD = 6;
+const COMPLETION_HEAD = 12;
 const COMPLETION_SLOTS = COMPLETION_HEAD + RECORD_SLOTS;
 const BATCH = 16;
 
@@ -18,7 +21,7 @@ export function incomingArray(): Float64Array {
 
 /** Makes the array in which a request leaves. */
 export function outgoingArray(): Float64Array {
-  return new Float64Array(1 + RECORD_SLOTS);
+  return new Float64Array(1 + RECORD_SLOTS + 4);
 }
 
 // Sixteen combinations of four bits: shared, since nobody may change them.
@@ -79,8 +82,38 @@ export function readCompletion(slots: Float64Array, index: number): JoinCompleti
   if (fields !== 0) completion.fields = componentMaskFields(BigInt(fields));
   const reason = RESET_REASONS[(slots[at + 4] ?? 0) - 1];
   if (reason !== undefined) completion.reason = reason;
-  if ((slots[at + 5] ?? 0) !== 0) completion.record = readRecord(slots, at + COMPLETION_HEAD);
+  if ((slots[at + 5] ?? 0) !== 0) {
+    const record = readRecord(slots, at + COMPLETION_HEAD);
+    completion.record = record;
+    if ((slots[at + 8] ?? 0) !== 0) {
+      completion.addressHandle = addressHandleOf(record, {
+        port: slots[at + 9] ?? 0,
+        sgidIndex: slots[at + 10] ?? 0,
+        staticRate: slots[at + 11] ?? 0,
+      });
+    }
+  }
+  if ((slots[at + 6] ?? 0) !== 0) completion.cause = slots[at + 7] ?? 0;
   return completion;
+}
+
+/** Built from what was granted and from what only the sender's port knows. */
+function addressHandleOf(
+  record: McMemberRecord,
+  own: { port: number; sgidIndex: number; staticRate: number },
+): AddressHandle {
+  // A multicast LID is what InfiniBand has and RoCE has not.
+  const roce = record.mlid === 0;
+  const { mgid, mlid, sl, flowLabel, hopLimit, trafficClass } = record;
+  return {
+    type: roce ? 'roce' : 'infiniband',
+    port: own.port,
+    dlid: mlid,
+    sl,
+    staticRate: own.staticRate,
+    grh: { sgidIndex: own.sgidIndex, dgid: mgid, flowLabel, hopLimit, trafficClass },
+    ...(roce ? { dmac: multicastMac(mgid) } : {}),
+  };
 }
 
 /** Puts a request where the addon reads it. */
@@ -89,8 +122,10 @@ export function writeRequest(
   record: Readonly<McMemberRecordInit>,
   mgid: string,
   componentMask: bigint,
+  group?: string,
 ): void {
   slots.fill(0);
+  if (group !== undefined) writeGidWords(ipGroupGid(group), slots, 1 + RECORD_SLOTS);
   slots[0] = Number(componentMask);
   const selector = (value: McMemberRecordInit['mtuSelector']): number =>
     SELECTORS.indexOf(value ?? 'exactly');

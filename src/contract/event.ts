@@ -1,3 +1,4 @@
+import type { AddressHandle } from './address-handle.js';
 import type { McMemberRecord } from '../records/mc-member-record.js';
 import type { ResetReason } from '../errors/reset-reason.js';
 import type { ResolvedJoinRequest } from './request.js';
@@ -8,6 +9,8 @@ export interface MulticastJoinedEvent<C> {
   readonly type: 'joined';
   readonly status: 0;
   readonly record: McMemberRecord;
+  /** How to send to the group; only from providers that are told, such as `rdmacm()`. */
+  readonly addressHandle?: AddressHandle;
   readonly request: ResolvedJoinRequest<C>;
   readonly context: C;
 }

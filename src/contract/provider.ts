@@ -1,3 +1,4 @@
+import type { AddressHandle } from './address-handle.js';
 import type { ResolvedJoinRequest } from './request.js';
 import type { McMemberRecord } from '../records/mc-member-record.js';
 import type { ResetReason } from '../errors/reset-reason.js';
@@ -18,6 +19,10 @@ export interface JoinCompletion {
   fields?: readonly string[];
   /** With ENETRESET. */
   reason?: ResetReason;
+  /** What the provider's source reported, where `status` is a reading of it. */
+  cause?: unknown;
+  /** With status 0, where the provider knows how to send to the group. */
+  addressHandle?: AddressHandle;
   /** What a person should know beyond the status; the default is made from the status. */
   message?: string;
 }
@@ -40,6 +45,8 @@ export interface PortInfo {
   readonly gid: string;
   /** P_Key table without its empty slots. */
   readonly pkeys: readonly number[];
+  /** IP addresses through which the kernel's RDMA CM reaches the port; of `rdmacm()` ports only. */
+  readonly addresses?: readonly string[];
 }
 
 /**
@@ -89,6 +96,22 @@ export interface SaPortOptions {
   /** Milliseconds between polls of PortInfo where the device gives no events. Default 250. */
   pollIntervalMs?: number;
   /** Milliseconds that process exit may wait for Deletes to be answered. Default 2000. */
+  exitDrainMs?: number;
+  /** Whether a membership keeps the process alive. Default true. */
+  ref?: boolean;
+}
+
+/** Options of `rdmacm()`. */
+export interface RdmacmOptions {
+  /**
+   * Decides the MGID that the kernel maps an IP group to on InfiniBand: `'udp'` (default) has the
+   * RDMA CM's own signature (`ff1x:4001:...`), for QPs of RDMA applications; `'ipoib'` is the group of
+   * IP over InfiniBand (`ff1x:401b:...`). On RoCE there is no difference in the MGID.
+   */
+  portSpace?: 'udp' | 'ipoib';
+  /** Local IP address to join through. Default: the first address of the port in the group's family. */
+  sourceAddress?: string;
+  /** Milliseconds that process exit may wait for leaves. Default 2000. */
   exitDrainMs?: number;
   /** Whether a membership keeps the process alive. Default true. */
   ref?: boolean;

@@ -44,8 +44,12 @@ const REASONS: Readonly<Record<ResetReason, string>> = {
   'group-error': 'the group failed',
 };
 
-/** The text of a failure that came without one: where, what happened, and what to do about it. */
-export function failureMessage(details: MulticastErrorDetails): string {
+/**
+ * The text of a failure that came without one: where, what happened, and what to do about it.
+ *
+ * @param advice What a provider knows better than the status alone tells.
+ */
+export function failureMessage(details: MulticastErrorDetails, advice?: string): string {
   const code = errnoName(details.status);
   const place = [
     details.mgid,
@@ -58,9 +62,10 @@ export function failureMessage(details: MulticastErrorDetails): string {
       ? `${REASONS[details.reason]}: ${
           details.reason === 'device-removed'
             ? 'the membership is lost for good'
-            : (ADVICE[code] ?? 'failed')
+            : (advice ?? ADVICE[code] ?? 'failed')
         }`
       : ((details.saStatus === undefined ? undefined : SA_ADVICE[saStatusName(details.saStatus)]) ??
+        advice ??
         ADVICE[code] ??
         'the join failed');
   const sa =

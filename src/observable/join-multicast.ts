@@ -87,14 +87,14 @@ class Join<C> {
 
   #complete(completion: JoinCompletion): void {
     // The seam is open to anyone, so that what arrives is not taken for what its type says.
-    const { status, record, saStatus, fields, reason, message } =
+    const { status, record, saStatus, fields, reason, message, cause, addressHandle } =
       (completion as Partial<JoinCompletion> | undefined) ?? {};
     if (this.#ended) {
       this.#drop('rx-ib-multicast:late-completion', { status });
     } else if (status === undefined || !Number.isInteger(status)) {
       this.#failProtocol(`a completion with the status ${String(status)}, which is no integer`);
     } else if (status !== 0) {
-      const details = this.#details({ status, saStatus, fields, reason });
+      const details = this.#details({ status, saStatus, fields, reason, cause });
       this.#fail(new MulticastError(message ?? failureMessage(details), details));
     } else if (this.#joined) {
       this.#drop('rx-ib-multicast:duplicate-completion', { status });
@@ -109,6 +109,7 @@ class Join<C> {
         type: 'joined',
         status: 0,
         record,
+        ...(addressHandle === undefined ? {} : { addressHandle }),
         request,
         context: request.context,
       });

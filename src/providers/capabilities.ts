@@ -1,5 +1,6 @@
 import { nativeEnvironment } from '../binding/environment.js';
 import type { PortInfo } from '../contract/provider.js';
+import { rdmacm } from './rdmacm.js';
 import { listPorts } from './select-port.js';
 import { umad } from './umad.js';
 
@@ -14,6 +15,7 @@ export interface ProviderCapability {
 export interface Capabilities {
   readonly embedded: ProviderCapability;
   readonly umad: ProviderCapability;
+  readonly rdmacm: ProviderCapability;
 }
 
 function probe(run: () => ProviderCapability): ProviderCapability {
@@ -39,6 +41,20 @@ export function capabilities(): Capabilities {
         reason: usable ? listPorts(ports) : `no active InfiniBand port: ${listPorts(ports)}`,
       };
     }),
+    rdmacm: probe(() => {
+      const ports = rdmacm().ports();
+      const reached = ports.filter(
+        (info) =>
+          info.state === 'active' && info.addresses !== undefined && info.addresses.length > 0,
+      );
+      return {
+        usable: reached.length > 0,
+        reason:
+          reached.length > 0
+            ? `joins through ${reached.map((info) => `${info.device} port ${String(info.port)} (${info.addresses?.join(', ') ?? ''})`).join(', ')}`
+            : `no active port with an IP address: ${listPorts(ports)}`,
+      };
+    }),
   };
 }
 
@@ -48,5 +64,14 @@ export function capabilities(): Capabilities {
  * @throws MulticastError where it cannot be found out, for lack of a library for example.
  */
 export function listDevices(): PortInfo[] {
-  return umad().ports();
+  try {
+    return umad().ports();
+  } catch (error) {
+    try {
+      return rdmacm().ports();
+    } catch {
+      // The first complaint is about InfiniBand, which is what this package is mostly about.
+      throw error;
+    }
+  }
 }

@@ -1,31 +1,59 @@
 import type { MulticastProvider } from '../contract/provider.js';
 import { Errno } from '../errors/errno.js';
 import { MulticastError } from '../errors/multicast-error.js';
+import { rdmacm, whyUnreachable } from './rdmacm.js';
+import type { RdmacmProvider } from './rdmacm.js';
+import { listPorts } from './select-port.js';
 import { umad } from './umad.js';
+import type { UmadProvider } from './umad.js';
 
-let shared: MulticastProvider | undefined;
+/** What of a request decides about its provider. */
+interface Wanted {
+  readonly mgid?: string;
+  readonly group?: string;
+  readonly device?: string;
+  readonly port?: number;
+}
+
+let sharedRdmacm: RdmacmProvider | undefined;
+let sharedUmad: UmadProvider | undefined;
+
+/** Runs a check that gives a reason against a provider; what it throws is one as well. */
+function reasonAgainst(check: () => string | undefined): string | undefined {
+  try {
+    return check();
+  } catch (error) {
+    return error instanceof Error ? error.message : String(error);
+  }
+}
 
 /**
- * The provider of a request that names none: umad with its default options, shared by all such
- * requests. The embedded fabric is never chosen: nobody shall take a simulation for the fabric.
+ * The provider of a request that names none, with its default options and shared by all such
+ * requests: for an MGID umad, for an IP group rdmacm where it can join it now, else umad. The
+ * embedded fabric is never chosen: nobody shall take a simulation for the fabric.
  *
- * @throws MulticastError ENODEV that lists what was tried and why it failed.
+ * @throws MulticastError ENODEV that lists what was tried and why each failed.
  */
-export function defaultProvider(request: {
-  mgid?: string;
-  group?: string;
-  device?: string;
-  port?: number;
-}): MulticastProvider {
-  shared ??= umad();
-  try {
-    shared.ports?.();
-    return shared;
-  } catch (cause) {
-    const why = cause instanceof Error ? cause.message : String(cause);
-    throw new MulticastError(
-      `no provider is usable: umad: ${why}. To try things out without a fabric, pass provider: embeddedFabric()`,
-      { status: Errno.ENODEV, mgid: request.mgid, cause },
-    );
+export function defaultProvider(request: Wanted): MulticastProvider {
+  const tried: string[] = [];
+  if (request.group !== undefined) {
+    const provider = (sharedRdmacm ??= rdmacm());
+    const reason = reasonAgainst(() => whyUnreachable(provider.ports(), request));
+    if (reason === undefined) return provider;
+    tried.push(`rdmacm: ${reason}`);
   }
+  const provider = (sharedUmad ??= umad());
+  const reason = reasonAgainst(() => {
+    const ports = provider.ports();
+    // One that is down or unknown to a subnet manager may come up: that is EAGAIN, and not ENODEV.
+    return ports.some((info) => info.linkLayer !== 'ethernet')
+      ? undefined
+      : `no InfiniBand port; ${listPorts(ports)}`;
+  });
+  if (reason === undefined) return provider;
+  tried.push(`umad: ${reason}`);
+  throw new MulticastError(
+    `no provider is usable: ${tried.join('. ')}. To try things out without a fabric, pass provider: embeddedFabric()`,
+    { status: Errno.ENODEV, mgid: request.mgid, device: request.device, port: request.port },
+  );
 }

@@ -1,68 +1,22 @@
 import { ipoibMgid } from '../address/ipoib.js';
-import { closedError, nativeEnvironment } from '../binding/environment.js';
-import { NativeHandle } from '../binding/environment.js';
-import type { Environment, NativePort } from '../binding/environment.js';
-import { PORT_STATS_FIELDS } from '../binding/stats-fields.js';
-import type {
-  JoinCallback,
-  MulticastHandle,
-  MulticastProvider,
-  PortInfo,
-} from '../contract/provider.js';
+import type { JoinCallback, MulticastHandle, PortInfo } from '../contract/provider.js';
 import type { ResolvedJoinRequest } from '../contract/request.js';
-import type { PortStats, ProviderStats } from '../contract/stats.js';
 import { failureMessage } from '../errors/failure-message.js';
 import { componentMaskOf } from '../records/component-mask.js';
+import { NativeProvider } from './native-provider.js';
 import { selectPort } from './select-port.js';
 
-interface OpenedPort {
-  readonly device: string;
-  readonly port: number;
-  readonly native: NativePort;
-}
-
-function portKey(device: string, port: number): string {
-  return `${device}/${String(port)}`;
-}
-
 /** A provider whose joins go through this package's own SA client. */
-export abstract class SaProvider implements MulticastProvider {
-  abstract readonly name: string;
-  readonly #opened = new Map<string, OpenedPort>();
-  #listed: readonly PortInfo[] | undefined;
-  #closed = false;
-
-  /** Opens a port that `ports()` has listed. */
-  protected abstract open(environment: Environment, device: string, port: number): NativePort;
-
-  /** Every port there is, opened or not. */
-  abstract ports(): PortInfo[];
-
-  resolvePort(request: ResolvedJoinRequest): { device: string; port: number } {
-    if (request.device !== undefined && request.port !== undefined) {
-      const { device, port } = request;
-      if (this.#opened.has(portKey(device, port))) return { device, port };
-    }
-    if (this.#listed === undefined) {
-      // Many joins are often made in one go; the ports are looked up once for all of them.
-      this.#listed = this.ports();
-      queueMicrotask(() => {
-        this.forgetPorts();
-      });
-    }
-    return selectPort(this.#listed, request);
-  }
-
-  /** The ports are looked up anew for the next request. */
-  protected forgetPorts(): void {
-    this.#listed = undefined;
+export abstract class SaProvider extends NativeProvider {
+  protected choosePort(
+    ports: readonly PortInfo[],
+    request: ResolvedJoinRequest,
+  ): { device: string; port: number } {
+    return selectPort(ports, request);
   }
 
   joinMulticast(request: ResolvedJoinRequest, callback: JoinCallback): MulticastHandle {
-    const { device, port } =
-      request.device !== undefined && request.port !== undefined
-        ? { device: request.device, port: request.port }
-        : this.resolvePort(request);
+    const { device, port } = this.placeOf(request);
     const { record } = request;
     const mgid =
       record.mgid ??
@@ -76,35 +30,12 @@ export abstract class SaProvider implements MulticastProvider {
       record.mgid === undefined
         ? request.componentMask | componentMaskOf(['mgid'])
         : request.componentMask;
-    return this.#port(device, port).join(record, mgid, mask, (completion) => {
+    return this.openedPort(device, port).join(record, mgid, mask, (completion) => {
       if (completion.status !== 0 && completion.message === undefined) {
         completion.message = failureMessage({ ...completion, device, port, mgid });
       }
       callback(completion);
     });
-  }
-
-  freeMulticast(handle: MulticastHandle): void {
-    if (!(handle instanceof NativeHandle)) {
-      throw new TypeError(`the handle was not made by the ${this.name} provider`);
-    }
-    nativeEnvironment().free(handle);
-  }
-
-  async idle(): Promise<void> {
-    await Promise.all([...this.#opened.values()].map(({ native }) => native.idle()));
-  }
-
-  stats(): ProviderStats {
-    const ports = [...this.#opened.values()].map(({ device, port, native }) => ({
-      device,
-      port,
-      ...native.stats(),
-    }));
-    const sum = Object.fromEntries(
-      PORT_STATS_FIELDS.map((name) => [name, ports.reduce((total, one) => total + one[name], 0)]),
-    ) as unknown as PortStats;
-    return { ...sum, ports };
   }
 
   /** The MGID that IPoIB uses for the group (RFC 4391). The P_Key defaults to 0xffff. */
@@ -113,45 +44,5 @@ export abstract class SaProvider implements MulticastProvider {
     request: { device?: string; port?: number; pkey?: number; scope?: number },
   ): string {
     return ipoibMgid(group, { pkey: request.pkey, scope: request.scope });
-  }
-
-  /**
-   * Waits until every freed handle has left, then lets go of the ports. Memberships that are still
-   * alive are freed without a word to their streams, so unsubscribe first. Idempotent.
-   */
-  async close(): Promise<void> {
-    if (this.#closed) return;
-    this.#closed = true;
-    await this.idle();
-    this.closePorts();
-  }
-
-  [Symbol.asyncDispose](): Promise<void> {
-    return this.close();
-  }
-
-  protected get closed(): boolean {
-    return this.#closed;
-  }
-
-  protected closePorts(): void {
-    this.#closed = true;
-    for (const { native } of this.#opened.values()) native.close();
-    this.#opened.clear();
-  }
-
-  #port(device: string, port: number): NativePort {
-    if (this.#closed) throw closedError(this.name);
-    const key = portKey(device, port);
-    const known = this.#opened.get(key);
-    if (known !== undefined && !known.native.removed) return known.native;
-    if (known !== undefined) {
-      // The device may have come back; the old port is deaf for good.
-      this.#opened.delete(key);
-      known.native.close();
-    }
-    const native = this.open(nativeEnvironment(), device, port);
-    this.#opened.set(key, { device, port, native });
-    return native;
   }
 }

@@ -1,0 +1,80 @@
+#include "rdmacm/system.h"
+
+#include <ifaddrs.h>
+#include <net/if.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <cstring>
+
+#include "core/status.h"
+#include "rdma/sysfs_ports.h"
+
+namespace rxib::rdmacm {
+namespace {
+
+constexpr const char* kNode = "/dev/infiniband/rdma_cm";
+
+std::vector<SocketAddress> localAddresses() {
+  std::vector<SocketAddress> list;
+  ifaddrs* all = nullptr;
+  if (getifaddrs(&all) != 0) return list;
+  for (const ifaddrs* entry = all; entry != nullptr; entry = entry->ifa_next) {
+    if (entry->ifa_addr == nullptr || (entry->ifa_flags & IFF_LOOPBACK) != 0) continue;
+    const int family = entry->ifa_addr->sa_family;
+    if (family == AF_INET || family == AF_INET6) list.emplace_back(entry->ifa_addr);
+  }
+  freeifaddrs(all);
+  return list;
+}
+
+std::string libraryMissing(const char* library, const char* package, const std::string& why) {
+  return std::string(library) + " cannot be used (" + why +
+         "): install or update it, on Debian and Ubuntu with apt-get install " + package;
+}
+
+}  // namespace
+
+Verdict channelFailure(int error) {
+  const std::string node = kNode;
+  switch (error) {
+    case EACCES:
+    case EPERM:
+      return {kEACCES, "no permission to open " + node +
+                           ": it is made for everybody (mode 0666), so a udev rule or the "
+                           "container has taken that away"};
+    case ENOENT:
+    case ENXIO:
+    case ENODEV:
+      return {kENODEV, node +
+                           " is missing or knows no device: load the kernel module rdma_ucm "
+                           "(modprobe rdma_ucm) and the driver of the device, and in a container "
+                           "pass /dev/infiniband through"};
+    case EMFILE:
+    case ENFILE:
+      return {-error, node + " cannot be opened: too many files are open"};
+    default:
+      return {kEIO, node + " cannot be used: " + std::strerror(error)};
+  }
+}
+
+Verdict thisSystem(System& system) {
+  std::string why;
+  system.library = rdma::rdmaCmLibrary(why);
+  if (system.library == nullptr) {
+    return {kENOENT, libraryMissing("librdmacm", "librdmacm1", why)};
+  }
+  system.verbs = rdma::verbsLibrary(why);
+  if (system.verbs == nullptr) return {kENOENT, libraryMissing("libibverbs", "libibverbs1", why)};
+  // Asked for here, since the library's own complaint does not tell the cases apart.
+  if (access(kNode, R_OK | W_OK) != 0) return channelFailure(errno);
+  system.events = rdma::openVerbsEvents;
+  system.addresses = localAddresses;
+  system.ports = [] { return rdma::sysfsPorts(); };
+  system.gid = [](const std::string& device, uint8_t port, int index) {
+    return rdma::sysfsGid(device, port, index);
+  };
+  return {};
+}
+
+}  // namespace rxib::rdmacm

@@ -1,0 +1,135 @@
+import { closedError, NativeHandle, nativeEnvironment } from '../binding/environment.js';
+import type { Environment, NativePort } from '../binding/environment.js';
+import { PORT_STATS_FIELDS } from '../binding/stats-fields.js';
+import type {
+  JoinCallback,
+  MulticastHandle,
+  MulticastProvider,
+  PortInfo,
+} from '../contract/provider.js';
+import type { ResolvedJoinRequest } from '../contract/request.js';
+import type { PortStats, ProviderStats } from '../contract/stats.js';
+
+interface OpenedPort {
+  readonly device: string;
+  readonly port: number;
+  readonly native: NativePort;
+}
+
+function portKey(device: string, port: number): string {
+  return `${device}/${String(port)}`;
+}
+
+/** A provider behind the addon: keeps the ports that it has open. */
+export abstract class NativeProvider implements MulticastProvider {
+  abstract readonly name: string;
+  readonly #opened = new Map<string, OpenedPort>();
+  #listed: readonly PortInfo[] | undefined;
+  #closed = false;
+
+  /** Opens a port that `ports()` has listed. */
+  protected abstract open(environment: Environment, device: string, port: number): NativePort;
+
+  /** Every port there is, opened or not. */
+  abstract ports(): PortInfo[];
+
+  /** Chooses among the ports there are. */
+  protected abstract choosePort(
+    ports: readonly PortInfo[],
+    request: ResolvedJoinRequest,
+  ): { device: string; port: number };
+
+  resolvePort(request: ResolvedJoinRequest): { device: string; port: number } {
+    if (request.device !== undefined && request.port !== undefined) {
+      const { device, port } = request;
+      if (this.#opened.has(portKey(device, port))) return { device, port };
+    }
+    if (this.#listed === undefined) {
+      // Many joins are often made in one go; the ports are looked up once for all of them.
+      this.#listed = this.ports();
+      queueMicrotask(() => {
+        this.forgetPorts();
+      });
+    }
+    return this.choosePort(this.#listed, request);
+  }
+
+  /** The ports are looked up anew for the next request. */
+  protected forgetPorts(): void {
+    this.#listed = undefined;
+  }
+
+  abstract joinMulticast(request: ResolvedJoinRequest, callback: JoinCallback): MulticastHandle;
+
+  freeMulticast(handle: MulticastHandle): void {
+    if (!(handle instanceof NativeHandle)) {
+      throw new TypeError(`the handle was not made by the ${this.name} provider`);
+    }
+    nativeEnvironment().free(handle);
+  }
+
+  async idle(): Promise<void> {
+    await Promise.all([...this.#opened.values()].map(({ native }) => native.idle()));
+  }
+
+  stats(): ProviderStats {
+    const ports = [...this.#opened.values()].map(({ device, port, native }) => ({
+      device,
+      port,
+      ...native.stats(),
+    }));
+    const sum = Object.fromEntries(
+      PORT_STATS_FIELDS.map((name) => [name, ports.reduce((total, one) => total + one[name], 0)]),
+    ) as unknown as PortStats;
+    return { ...sum, ports };
+  }
+
+  /**
+   * Waits until every freed handle has left, then lets go of the ports. Memberships that are still
+   * alive are freed without a word to their streams, so unsubscribe first. Idempotent.
+   */
+  async close(): Promise<void> {
+    if (this.#closed) return;
+    this.#closed = true;
+    await this.idle();
+    this.closePorts();
+  }
+
+  [Symbol.asyncDispose](): Promise<void> {
+    return this.close();
+  }
+
+  protected get closed(): boolean {
+    return this.#closed;
+  }
+
+  protected closePorts(): void {
+    this.#closed = true;
+    for (const { native } of this.#opened.values()) native.close();
+    this.#opened.clear();
+  }
+
+  /** The place of a request: as it was resolved, or else resolved now. */
+  protected placeOf(request: ResolvedJoinRequest): { device: string; port: number } {
+    const { device, port } = request;
+    return device !== undefined && port !== undefined
+      ? { device, port }
+      : this.resolvePort(request);
+  }
+
+  /** The port, opened if it is not. */
+  protected openedPort(device: string, port: number): NativePort {
+    if (this.#closed) throw closedError(this.name);
+    const key = portKey(device, port);
+    const known = this.#opened.get(key);
+    if (known !== undefined && !known.native.removed) return known.native;
+    if (known !== undefined) {
+      // The device may have come back; the old port is deaf for good.
+      this.#opened.delete(key);
+      known.native.close();
+    }
+    const native = this.open(nativeEnvironment(), device, port);
+    this.#opened.set(key, { device, port, native });
+    return native;
+  }
+}
