@@ -39,6 +39,8 @@ export class MemberProcess {
   readonly ended: Promise<End>;
   readonly #child: ChildProcess;
   readonly #changed = new Set<() => void>();
+  readonly #words = new Map<string, string[]>();
+  #soon: NodeJS.Timeout | undefined;
   #serial = 0;
   #output = '';
 
@@ -53,8 +55,18 @@ export class MemberProcess {
       stream?.setEncoding('utf8').on('data', (text: string) => (this.#output += text));
     }
     this.#child.on('message', (message) => {
-      this.said.push(message as Said);
-      for (const look of this.#changed) look();
+      const said = message as Said;
+      this.said.push(said);
+      if (said.id !== undefined) {
+        const words = this.#words.get(said.id) ?? [];
+        words.push([said.type, said.reason ?? said.code].filter((word) => word).join(' '));
+        this.#words.set(said.id, words);
+      }
+      // Looking may be dear; after a burst of messages it is done once.
+      this.#soon ??= setTimeout(() => {
+        this.#soon = undefined;
+        for (const look of this.#changed) look();
+      }, 2);
     });
     this.ended = new Promise((resolve) => {
       this.#child.once('close', (code, signal) => {
@@ -75,10 +87,8 @@ export class MemberProcess {
   }
 
   /** The types, with reasons and codes, of what a subscription has said, in order. */
-  words(id: string): string[] {
-    return this.said
-      .filter((said) => said.id === id)
-      .map((said) => [said.type, said.reason ?? said.code].filter((word) => word).join(' '));
+  words(id: string): readonly string[] {
+    return this.#words.get(id) ?? [];
   }
 
   /** Resolves with the first matching message, said already or still to come. */
