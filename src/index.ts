@@ -19,6 +19,7 @@ export type {
   RdmacmOptions,
   SaPortOptions,
 } from './contract/provider.js';
+export type { AddressHandle, GlobalRoute } from './contract/address-handle.js';
 export type { Arg, JoinRequest, ResolvedJoinRequest } from './contract/request.js';
 export type { SaClient } from './contract/sa-client.js';
 export type { PortStats, ProviderStats } from './contract/stats.js';
@@ -51,6 +52,11 @@ export type {
   TrackMembershipOptions,
 } from './operators/track-membership.js';
 export { whileJoined } from './operators/while-joined.js';
+export { packMcMemberRecord, unpackMcMemberRecord } from './codec/mc-member-record.js';
+export { packPathRecord, unpackPathRecord } from './codec/path-record.js';
+export { packServiceRecord, unpackServiceRecord } from './codec/service-record.js';
+export { rocePathRecord } from './records/canonical-path.js';
+export type { RocePathRecordInit } from './records/canonical-path.js';
 export { componentMaskFields, componentMaskOf } from './records/component-mask.js';
 export type { McMemberField } from './records/component-mask.js';
 export type {
@@ -59,6 +65,15 @@ export type {
   McMemberRecordInit,
   Selector,
 } from './records/mc-member-record.js';
+export { pathComponentMask } from './records/path-record.js';
+export type {
+  InfiniBandPathRecord,
+  PathRecord,
+  PathRecordInit,
+  RocePathRecord,
+} from './records/path-record.js';
+export { serviceComponentMask } from './records/service-record.js';
+export type { ServiceRecord, ServiceRecordInit } from './records/service-record.js';
 export { MTU_BYTES, RATES_GBPS } from './records/units.js';
 export { capabilities, listDevices } from './providers/capabilities.js';
 export type { Capabilities, ProviderCapability } from './providers/capabilities.js';

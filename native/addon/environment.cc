@@ -7,6 +7,7 @@
 #include "addon/exchange.h"
 #include "addon/fabric_control.h"
 #include "addon/port_registry.h"
+#include "addon/record_codec.h"
 #include "addon/values.h"
 #include "codec/mc_member_record.h"
 #include "core/status.h"
@@ -373,6 +374,7 @@ Napi::Value Environment::codec(const Napi::CallbackInfo& info) {
     writeRecord(record, outgoing_.Value().Data() + 1);
     return Napi::Boolean::New(env, true);
   }
+  if (auto result = recordCodec(info, verb)) return *result;
   throw Napi::TypeError::New(env, "no such codec function: " + verb);
 }
 

@@ -56,6 +56,13 @@ export interface Addon {
   /** Packs the record in `outgoing`, or unpacks bytes into it (false: too short). */
   codec(verb: 'packMcMemberRecord'): Uint8Array;
   codec(verb: 'unpackMcMemberRecord', bytes: Uint8Array): boolean;
+  /** The same for records that cross in arrays of their own; see record-exchange.ts. */
+  codec(verb: 'packPathRecord' | 'packServiceRecord', slots: Float64Array): Uint8Array;
+  codec(
+    verb: 'unpackPathRecord' | 'unpackServiceRecord',
+    bytes: Uint8Array,
+    slots: Float64Array,
+  ): boolean;
 }
 
 /** Names of the functions above, for the test that compares them with the built addon. */

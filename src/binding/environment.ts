@@ -7,6 +7,8 @@ import { Errno } from '../errors/errno.js';
 import { MulticastError } from '../errors/multicast-error.js';
 import { RESET_REASONS } from '../errors/reset-reason.js';
 import type { McMemberRecord, McMemberRecordInit } from '../records/mc-member-record.js';
+import type { InfiniBandPathRecord } from '../records/path-record.js';
+import type { ServiceRecord, ServiceRecordInit } from '../records/service-record.js';
 import type {
   Addon,
   NativeFabricOptions,
@@ -24,6 +26,15 @@ import {
 } from './exchange.js';
 import { gidText } from './gid-words.js';
 import { loadAddon } from './load.js';
+import {
+  pathSlots,
+  readPath,
+  readService,
+  serviceSlots,
+  writePath,
+  writeService,
+} from './record-exchange.js';
+import type { PackablePath } from './record-exchange.js';
 import { PORT_STATS_FIELDS } from './stats-fields.js';
 
 // In the order of the native enumeration, which starts at 1.
@@ -135,6 +146,8 @@ export class Environment {
   readonly addon: Addon;
   readonly #incoming = incomingArray();
   readonly #outgoing = outgoingArray();
+  readonly #path = pathSlots();
+  readonly #service = serviceSlots();
   readonly #handles = new Map<number, NativeHandle>();
   readonly #ports = new Map<number, NativePort>();
   #held = false;
@@ -251,6 +264,28 @@ export class Environment {
   unpackMcMemberRecord(bytes: Uint8Array): McMemberRecord {
     this.addon.codec('unpackMcMemberRecord', bytes);
     return readRecord(this.#outgoing, 1);
+  }
+
+  packPathRecord(record: Readonly<PackablePath>): Uint8Array {
+    writePath(this.#path, record);
+    return this.addon.codec('packPathRecord', this.#path);
+  }
+
+  /** As for `unpackMcMemberRecord`. */
+  unpackPathRecord(bytes: Uint8Array): InfiniBandPathRecord {
+    this.addon.codec('unpackPathRecord', bytes, this.#path);
+    return readPath(this.#path);
+  }
+
+  packServiceRecord(record: Readonly<ServiceRecordInit>): Uint8Array {
+    writeService(this.#service, record);
+    return this.addon.codec('packServiceRecord', this.#service);
+  }
+
+  /** As for `unpackMcMemberRecord`. */
+  unpackServiceRecord(bytes: Uint8Array): ServiceRecord {
+    this.addon.codec('unpackServiceRecord', bytes, this.#service);
+    return readService(this.#service);
   }
 
   /** Counters of every port that is open here, for checks that nothing is left over. */

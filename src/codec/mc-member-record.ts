@@ -1,6 +1,7 @@
 import { nativeEnvironment } from '../binding/environment.js';
 import { canonicalRecord } from '../records/canonical-record.js';
 import type { McMemberRecord, McMemberRecordInit } from '../records/mc-member-record.js';
+import { checkBytes } from './bytes.js';
 
 /** Bytes of an MCMemberRecord on the wire. */
 export const MC_MEMBER_RECORD_BYTES = 52;
@@ -21,11 +22,6 @@ export function packMcMemberRecord(record: Readonly<McMemberRecordInit>): Uint8A
  * @throws TypeError for what is no Uint8Array, RangeError for another length than 52.
  */
 export function unpackMcMemberRecord(bytes: Uint8Array): McMemberRecord {
-  if (!(bytes instanceof Uint8Array)) {
-    throw new TypeError(`bytes is ${String(bytes)}; expected a Uint8Array of 52 bytes`);
-  }
-  if (bytes.length !== MC_MEMBER_RECORD_BYTES) {
-    throw new RangeError(`an MCMemberRecord has 52 bytes, not ${String(bytes.length)}`);
-  }
+  checkBytes(bytes, MC_MEMBER_RECORD_BYTES, 'an MCMemberRecord');
   return nativeEnvironment().unpackMcMemberRecord(bytes);
 }

@@ -1,8 +1,16 @@
-import { inspect } from 'node:util';
 import { canonicalGid } from '../address/gid.js';
 import { canonicalMgid } from '../address/mgid.js';
 import { MC_MEMBER_FIELDS } from './component-mask.js';
 import type { McMemberField } from './component-mask.js';
+import {
+  booleanOf,
+  checkKnownFields,
+  gidText,
+  integerIn,
+  nameOneOf,
+  numberOneOf,
+  shown,
+} from './field-checks.js';
 import type { JoinState, McMemberRecordInit, Selector } from './mc-member-record.js';
 import { MTU_BYTES, RATES_GBPS } from './units.js';
 
@@ -34,60 +42,6 @@ const LIMITS: ReadonlyMap<McMemberField, readonly [min: number, max: number]> = 
   ['scope', [0, 15]],
 ]);
 
-function shown(value: unknown): string {
-  return inspect(value, { depth: 0 });
-}
-
-function limitText(value: number): string {
-  return value > 255 ? `0x${value.toString(16)}` : String(value);
-}
-
-function numberOf(name: string, value: unknown, accepted: string): number {
-  if (typeof value !== 'number') {
-    throw new TypeError(`${name} is ${shown(value)}; expected ${accepted}`);
-  }
-  return value;
-}
-
-function integerIn(name: string, value: unknown, min: number, max: number): number {
-  const accepted = `an integer from ${limitText(min)} to ${limitText(max)}`;
-  const number = numberOf(name, value, accepted);
-  if (!Number.isInteger(number) || number < min || number > max) {
-    throw new RangeError(`${name} is ${String(number)}; expected ${accepted}`);
-  }
-  return number;
-}
-
-function numberOneOf(
-  name: string,
-  value: unknown,
-  unit: string,
-  accepted: readonly number[],
-): number {
-  const text = `one of ${accepted.join(', ')} (${unit})`;
-  const number = numberOf(name, value, text);
-  if (!accepted.includes(number)) {
-    throw new RangeError(`${name} is ${String(number)}; expected ${text}`);
-  }
-  return number;
-}
-
-function nameOneOf<T extends string>(name: string, value: unknown, accepted: readonly T[]): T {
-  const found = accepted.find((candidate) => candidate === value);
-  if (found !== undefined) return found;
-  const message = `${name} is ${shown(value)}; expected one of ${accepted.map(shown).join(', ')}`;
-  throw typeof value === 'string' ? new RangeError(message) : new TypeError(message);
-}
-
-function gidText(name: string, value: unknown, canonical: (text: string) => string): string {
-  try {
-    return canonical(value as string);
-  } catch (error) {
-    const text = `${name}: ${(error as Error).message}`;
-    throw error instanceof RangeError ? new RangeError(text) : new TypeError(text);
-  }
-}
-
 function joinStates(name: string, value: unknown): readonly JoinState[] {
   const given: readonly unknown[] = Array.isArray(value) ? value : [value];
   if (given.length === 0) {
@@ -116,10 +70,7 @@ function fieldValue(field: McMemberField, name: string, value: unknown): unknown
     case 'joinState':
       return joinStates(name, value);
     case 'proxyJoin':
-      if (typeof value !== 'boolean') {
-        throw new TypeError(`${name} is ${shown(value)}; expected true or false`);
-      }
-      return value;
+      return booleanOf(name, value);
     default: {
       const [min, max] = LIMITS.get(field) ?? [0, 0];
       return integerIn(name, value, min, max);
@@ -139,17 +90,7 @@ export function canonicalRecord(
   init: Readonly<McMemberRecordInit>,
   path = '',
 ): Readonly<McMemberRecordInit> {
-  if (typeof init !== 'object' || (init as unknown) === null || Array.isArray(init)) {
-    throw new TypeError(
-      `${path.replace(/\.$/, '') || 'the record'} is ${shown(init)}; expected an object with MCMemberRecord fields`,
-    );
-  }
-  const fields: readonly string[] = MC_MEMBER_FIELDS;
-  for (const key of Object.keys(init)) {
-    if (!fields.includes(key)) {
-      throw new TypeError(`${path}${key} is no field of a record; fields: ${fields.join(', ')}`);
-    }
-  }
+  checkKnownFields(init, MC_MEMBER_FIELDS, path, 'MCMemberRecord');
   const given: Partial<Record<McMemberField, unknown>> = { ...init };
   if (given.joinState === undefined) given.joinState = 'full-member';
   for (const field of ['mtu', 'rate', 'packetLifeTime'] as const) {
