@@ -60,22 +60,38 @@ bool readTransactionId(const uint8_t* bytes, size_t length, uint64_t& out) {
 
 const char* saStatusName(uint16_t status) {
   switch (status) {
-    case kSaOk: return "OK";
-    case kSaBusy: return "BUSY";
-    case kSaRedirect: return "REDIRECT";
-    case kSaBadVersion: return "BAD_CLASS_OR_VERSION";
-    case kSaMethodUnsupported: return "METHOD_UNSUPPORTED";
-    case kSaMethodAttributeUnsupported: return "METHOD_ATTRIBUTE_UNSUPPORTED";
-    case kSaInvalidValue: return "INVALID_VALUE";
-    case kSaNoResources: return "NO_RESOURCES";
-    case kSaReqInvalid: return "REQ_INVALID";
-    case kSaNoRecords: return "NO_RECORDS";
-    case kSaTooManyRecords: return "TOO_MANY_RECORDS";
-    case kSaReqInvalidGid: return "REQ_INVALID_GID";
-    case kSaInsufficientComponents: return "INSUFFICIENT_COMPONENTS";
-    case kSaReqDenied: return "REQ_DENIED";
-    case kSaPrioritySuggested: return "PRIORITY_SUGGESTED";
-    default: return "UNKNOWN";
+    case kSaOk:
+      return "OK";
+    case kSaBusy:
+      return "BUSY";
+    case kSaRedirect:
+      return "REDIRECT";
+    case kSaBadVersion:
+      return "BAD_CLASS_OR_VERSION";
+    case kSaMethodUnsupported:
+      return "METHOD_UNSUPPORTED";
+    case kSaMethodAttributeUnsupported:
+      return "METHOD_ATTRIBUTE_UNSUPPORTED";
+    case kSaInvalidValue:
+      return "INVALID_VALUE";
+    case kSaNoResources:
+      return "NO_RESOURCES";
+    case kSaReqInvalid:
+      return "REQ_INVALID";
+    case kSaNoRecords:
+      return "NO_RECORDS";
+    case kSaTooManyRecords:
+      return "TOO_MANY_RECORDS";
+    case kSaReqInvalidGid:
+      return "REQ_INVALID_GID";
+    case kSaInsufficientComponents:
+      return "INSUFFICIENT_COMPONENTS";
+    case kSaReqDenied:
+      return "REQ_DENIED";
+    case kSaPrioritySuggested:
+      return "PRIORITY_SUGGESTED";
+    default:
+      return "UNKNOWN";
   }
 }
 

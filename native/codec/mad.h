@@ -72,7 +72,7 @@ struct SaMad {
   // RMPP header
   uint8_t rmppVersion = 0;
   uint8_t rmppType = 0;
-  uint8_t rmppFlags = 0;   // low 3 bits of the RRespTime/flags byte
+  uint8_t rmppFlags = 0;  // low 3 bits of the RRespTime/flags byte
   uint8_t rmppStatus = 0;
   uint32_t rmppData1 = 0;  // segment number
   uint32_t rmppData2 = 0;  // payload length or window
