@@ -1,3 +1,4 @@
+import { subscribe, unsubscribe } from 'node:diagnostics_channel';
 import { describe, expect, it } from 'vitest';
 import type { MulticastEvent } from '../../src/contract/event.js';
 import type { JoinRequest } from '../../src/contract/request.js';
@@ -309,6 +310,40 @@ describe('several processes on one host', () => {
       fabric.tick(100);
       expect(fabric.members()).toEqual([]);
     }));
+});
+
+describe('diagnostics', () => {
+  it('name the provider, device and port', () =>
+    withFabric({}, (fabric) => {
+      const messages: unknown[] = [];
+      const listen = (message: unknown): void => {
+        messages.push(message);
+      };
+      subscribe('rx-ib-multicast:port-event', listen);
+      const { subscription } = watch({
+        provider: fabric,
+        device: 'embedded1',
+        port: 1,
+        record: { mgid: 'ff12::1', ...creation },
+      });
+      fabric.tick(0);
+      fabric.changeLid('embedded1', 77);
+      fabric.tick(0);
+      unsubscribe('rx-ib-multicast:port-event', listen);
+      expect(messages).toEqual([
+        { provider: 'embedded', device: 'embedded1', port: 1, status: 0, reason: 'lid-change' },
+      ]);
+      subscription.unsubscribe();
+    }));
+});
+
+describe('a closed fabric', () => {
+  it('refuses joins with ESHUTDOWN', async () => {
+    const fabric = embeddedFabric();
+    await fabric.close();
+    const { words } = watch({ provider: fabric, record: { mgid: 'ff12::1', ...creation } });
+    expect(words).toEqual(['error', 'ESHUTDOWN']);
+  });
 });
 
 describe('limits', () => {

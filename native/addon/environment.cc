@@ -13,7 +13,7 @@
 #include "core/status.h"
 #include "core/unpredictable.h"
 #if RXIB_WITH_RDMA
-#include "rdmacm/discovery.h"
+#include "rdmacm/system.h"
 #include "umad/umad_transport.h"
 #endif
 
@@ -75,7 +75,7 @@ Napi::Value Environment::openPort(const Napi::CallbackInfo& info) {
   settings.sa = readSaOptions(options);
   settings.sa.seed = unpredictable();
   settings.pollInterval = milliseconds(numberOr(options, "pollIntervalMs", 250));
-  exitDrain_ = milliseconds(numberOr(options, "exitDrainMs", 2000));
+  exitDrain_ = std::max(exitDrain_, milliseconds(numberOr(options, "exitDrainMs", 2000)));
 
   Opened opened;
   if (kind == "embedded") {
@@ -110,8 +110,9 @@ Napi::Value Environment::openPort(const Napi::CallbackInfo& info) {
   for (auto& [id, known] : ports_) {
     if (known.port == opened.port) return Napi::Number::New(env, id);
   }
-  opened.port->engine().attach(outbox_);
   const uint32_t id = ++lastPort_;
+  opened.sink = std::make_shared<PortSink>(outbox_, id);
+  opened.port->engine().attach(opened.sink);
   ports_.emplace(id, std::move(opened));
   return Napi::Number::New(env, id);
 }
@@ -119,7 +120,7 @@ Napi::Value Environment::openPort(const Napi::CallbackInfo& info) {
 Napi::Value Environment::closePort(const Napi::CallbackInfo& info) {
   auto found = ports_.find(info[0].As<Napi::Number>().Uint32Value());
   if (found != ports_.end()) {
-    found->second.port->engine().detach(outbox_);
+    found->second.port->engine().detach(found->second.sink);
     ports_.erase(found);
   }
   return info.Env().Undefined();
@@ -135,7 +136,7 @@ Napi::Value Environment::join(const Napi::CallbackInfo& info) {
   if (ended_) throw failure(info.Env(), kENODEV, "the process is exiting");
   Opened& port = opened(info);
   const HandleId id = nextHandle.fetch_add(1, std::memory_order_relaxed);
-  port.port->engine().join(id, readRequest(outgoing_.Value().Data()), outbox_.get());
+  port.port->engine().join(id, readRequest(outgoing_.Value().Data()), port.sink.get());
   return Napi::Number::New(info.Env(), static_cast<double>(id));
 }
 
@@ -197,12 +198,12 @@ bool Environment::leaveAll(Duration limit, bool wholeProcess) {
       if (std::find(ports.begin(), ports.end(), port) == ports.end()) ports.push_back(port);
     }
   }
-  for (auto& port : ports) {
-    if (wholeProcess) {
-      port->engine().leaveAll();
-    } else {
-      port->engine().detach(outbox_);
-      port->engine().leaveStaleNow();
+  if (wholeProcess) {
+    for (auto& port : ports) port->engine().leaveAll();
+  } else {
+    for (auto& [id, opened] : ports_) {
+      opened.port->engine().detach(opened.sink);
+      opened.port->engine().leaveStaleNow();
     }
   }
   const Instant deadline = after(steadyNow(), limit);
@@ -339,10 +340,10 @@ void Environment::deliver(Napi::Env env, bool everything) {
       dispatch_.Call({Napi::Number::New(env, static_cast<double>(batch_.size()))});
       if (!everything && steadyNow() >= until) break;
     }
-    for (const Diagnostic& d : outbox_->takeDiagnostics()) {
+    for (const auto& [port, d] : outbox_->takeNotes()) {
       Napi::HandleScope scope(env);
-      note_.Call({Napi::Number::New(env, static_cast<double>(d.kind)), gidWords(env, d.mgid),
-                  Napi::Number::New(env, d.status),
+      note_.Call({Napi::Number::New(env, port), Napi::Number::New(env, static_cast<double>(d.kind)),
+                  gidWords(env, d.mgid), Napi::Number::New(env, d.status),
                   Napi::Number::New(env, d.saStatus ? *d.saStatus : -1),
                   Napi::Number::New(env, static_cast<double>(d.reason))});
     }

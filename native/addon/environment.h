@@ -42,6 +42,7 @@ class Environment {
     // The host goes after the port that runs on its clock.
     std::shared_ptr<FabricHost> host;
     std::shared_ptr<OpenPort> port;
+    std::shared_ptr<PortSink> sink;
   };
 
   Opened& opened(const Napi::CallbackInfo& info);
@@ -56,7 +57,7 @@ class Environment {
   Napi::FunctionReference note_;
   bool delivering_ = false;
   bool ended_ = false;
-  Duration exitDrain_ = std::chrono::milliseconds{2000};
+  Duration exitDrain_{0};  // the longest that any port asked for
   uint32_t lastPort_ = 0;
   uint32_t lastFabric_ = 0;
   std::unordered_map<uint32_t, std::shared_ptr<FabricHost>> fabrics_;

@@ -8,7 +8,7 @@ namespace rxib::addon {
 namespace {
 
 // Diagnostics are a service, not a promise: in a storm the newest are dropped.
-constexpr size_t kDiagnosticsLimit = 4096;
+constexpr size_t kNotesLimit = 4096;
 
 }  // namespace
 
@@ -24,7 +24,7 @@ void Outbox::close() {
   if (closed_) return;
   closed_ = true;
   completions_.clear();
-  diagnostics_.clear();
+  notes_.clear();
   wake_.Abort();
 }
 
@@ -46,10 +46,10 @@ void Outbox::complete(Completion completion) {
   wakeLocked();
 }
 
-void Outbox::diagnose(const Diagnostic& diagnostic) {
+void Outbox::diagnose(uint32_t port, const Diagnostic& diagnostic) {
   std::lock_guard<std::mutex> lock(mutex_);
-  if (closed_ || diagnostics_.size() >= kDiagnosticsLimit) return;
-  diagnostics_.push_back(diagnostic);
+  if (closed_ || notes_.size() >= kNotesLimit) return;
+  notes_.push_back({port, diagnostic});
   wakeLocked();
 }
 
@@ -73,9 +73,9 @@ bool Outbox::empty() {
   return completions_.empty();
 }
 
-std::vector<Diagnostic> Outbox::takeDiagnostics() {
+std::vector<Outbox::Note> Outbox::takeNotes() {
   std::lock_guard<std::mutex> lock(mutex_);
-  return std::exchange(diagnostics_, {});
+  return std::exchange(notes_, {});
 }
 
 bool Outbox::takeSettled() {
@@ -86,7 +86,7 @@ bool Outbox::takeSettled() {
 void Outbox::served() {
   std::lock_guard<std::mutex> lock(mutex_);
   woken_ = false;
-  if (!completions_.empty() || !diagnostics_.empty() || settled_) wakeLocked();
+  if (!completions_.empty() || !notes_.empty() || settled_) wakeLocked();
 }
 
 void Outbox::hold(Napi::Env env, bool held) {

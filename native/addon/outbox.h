@@ -3,8 +3,11 @@
 
 #include <napi.h>
 
+#include <cstdint>
 #include <deque>
+#include <memory>
 #include <mutex>
+#include <utility>
 #include <vector>
 
 #include "core/completion.h"
@@ -17,22 +20,29 @@ class Environment;
  * Collects completions and wakes the environment's loop, at most one wake under way at a time. Any
  * engine thread may call it; after close() it swallows everything.
  */
-class Outbox final : public CompletionSink {
+class Outbox final {
  public:
+  /** A diagnostic, and the number that its port has in this environment. */
+  struct Note {
+    uint32_t port = 0;
+    Diagnostic diagnostic;
+  };
+
   void open(Napi::Env env, Environment& environment);
   /** The environment ends: from now on no call reaches it. On its own thread. */
   void close();
 
-  // CompletionSink, on an engine's thread.
-  void complete(Completion completion) override;
-  void diagnose(const Diagnostic& diagnostic) override;
-  void settled() override;
+  // On an engine's thread.
+
+  void complete(Completion completion);
+  void diagnose(uint32_t port, const Diagnostic& diagnostic);
+  void settled();
 
   // On the environment's thread.
 
   /** Moves up to `most` completions into `out`, oldest first. */
   void take(size_t most, std::vector<Completion>& out);
-  std::vector<Diagnostic> takeDiagnostics();
+  std::vector<Note> takeNotes();
   bool empty();
   /** Whether a port has come to rest since the last call. */
   bool takeSettled();
@@ -54,7 +64,22 @@ class Outbox final : public CompletionSink {
   bool settled_ = false;
   bool held_ = false;
   std::deque<Completion> completions_;
-  std::vector<Diagnostic> diagnostics_;
+  std::vector<Note> notes_;
+};
+
+/** One port's way into the outbox. */
+class PortSink final : public CompletionSink {
+ public:
+  PortSink(std::shared_ptr<Outbox> outbox, uint32_t port)
+      : outbox_(std::move(outbox)), port_(port) {}
+
+  void complete(Completion completion) override { outbox_->complete(std::move(completion)); }
+  void diagnose(const Diagnostic& diagnostic) override { outbox_->diagnose(port_, diagnostic); }
+  void settled() override { outbox_->settled(); }
+
+ private:
+  const std::shared_ptr<Outbox> outbox_;
+  const uint32_t port_;
 };
 
 }  // namespace rxib::addon

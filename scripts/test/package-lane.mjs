@@ -5,6 +5,7 @@ import { mkdirSync, mkdtempSync, readFileSync, rmSync, symlinkSync, writeFileSyn
 import { tmpdir } from 'node:os';
 import { delimiter, join } from 'node:path';
 import { root } from '../setup/run.mjs';
+import { documentation } from './documentation.mjs';
 
 /** The first JavaScript program of the README. */
 export function readmeProgram() {
@@ -24,14 +25,14 @@ function which(name) {
 export function packageLane() {
   const result = { passed: 0, failed: 0, skipped: 0 };
   const directory = mkdtempSync(join(tmpdir(), 'rx-ib-multicast-package-'));
-  const check = (name, command, args, options = {}, expected = () => true) => {
+  const check = (name, command, args, options = {}, expected = () => true, status = 0) => {
     const run = spawnSync(command, args, {
       cwd: root,
       encoding: 'utf8',
       timeout: 180_000,
       ...options,
     });
-    if (run.status === 0 && expected(run.stdout)) {
+    if (run.status === status && expected(run.stdout)) {
       result.passed += 1;
       console.log(`ok      ${name}`);
       return run.stdout;
@@ -107,6 +108,30 @@ export function packageLane() {
       ],
       bare,
     );
+
+    for (const { page, files } of documentation()) {
+      const cwd = join(project, page.replaceAll('/', '-'));
+      mkdirSync(cwd);
+      for (const { name, text } of files) writeFileSync(join(cwd, name), text);
+      for (const { name } of files.filter((file) => file.name.startsWith('program-'))) {
+        check(`${page}, ${name}`, process.execPath, [name], { ...bare, cwd });
+      }
+      const tests = files.map(({ name }) => name).filter((name) => name.endsWith('.test.js'));
+      if (tests.length === 0) continue;
+      check(`${page}, its tests`, process.execPath, ['--test', ...tests], { ...bare, cwd });
+      // The guide promises a readable failure.
+      const { name, text } = files.find((file) => file.text.includes('r 999ms t'));
+      writeFileSync(join(cwd, name), text.replace('r 999ms t', 'r 1999ms t'));
+      const diagrams = /expected +--j-.*\n.*actual +--j-/;
+      check(
+        `${page}, a wrong expectation`,
+        process.execPath,
+        ['--test', name],
+        { ...bare, cwd },
+        (output) => diagrams.test(output),
+        1,
+      );
+    }
     return result;
   } finally {
     rmSync(directory, { recursive: true, force: true });

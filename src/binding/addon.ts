@@ -20,6 +20,7 @@ export interface Addon {
     outgoing: Float64Array,
     dispatch: (count: number) => void,
     note: (
+      port: number,
       kind: number,
       mgid: readonly number[],
       status: number,

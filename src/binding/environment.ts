@@ -2,7 +2,7 @@ import { isMainThread } from 'node:worker_threads';
 import type { JoinCallback, JoinCompletion, PortInfo } from '../contract/provider.js';
 import type { PortStats } from '../contract/stats.js';
 import { publishDiagnostic } from '../errors/diagnostics.js';
-import type { DiagnosticChannel } from '../errors/diagnostics.js';
+import type { DiagnosticChannel, DiagnosticMessage } from '../errors/diagnostics.js';
 import { Errno } from '../errors/errno.js';
 import { MulticastError } from '../errors/multicast-error.js';
 import { RESET_REASONS } from '../errors/reset-reason.js';
@@ -89,7 +89,14 @@ export class NativePort {
   removed = false;
   readonly #waiting: (() => void)[] = [];
 
-  constructor(environment: Environment, id: number, manual: boolean, ref: boolean) {
+  constructor(
+    environment: Environment,
+    id: number,
+    manual: boolean,
+    ref: boolean,
+    /** For diagnostics. */
+    readonly place: Pick<DiagnosticMessage, 'provider' | 'device' | 'port'>,
+  ) {
     this.#environment = environment;
     this.id = id;
     this.#manual = manual;
@@ -163,11 +170,13 @@ export class Environment {
       (count) => {
         this.#dispatch(count);
       },
-      (kind, mgid, status, saStatus, reason) => {
+      (port, kind, mgid, status, saStatus, reason) => {
         const channel = CHANNELS[kind - 1];
         if (channel === undefined) return;
         publishDiagnostic(channel, () => ({
-          mgid: gidText(mgid),
+          ...this.#ports.get(port)?.place,
+          // What concerns the whole port has no group.
+          ...(mgid.every((word) => word === 0) ? {} : { mgid: gidText(mgid) }),
           status,
           ...(saStatus < 0 ? {} : { saStatus }),
           ...(reason === 0 ? {} : { reason: RESET_REASONS[reason - 1] }),
@@ -186,7 +195,8 @@ export class Environment {
     this.#exitDrainMs = Math.max(this.#exitDrainMs, options.exitDrainMs);
     let port = this.#ports.get(id);
     if (port === undefined) {
-      port = new NativePort(this, id, manual, ref);
+      const { device, port: number } = options;
+      port = new NativePort(this, id, manual, ref, { provider: kind, device, port: number });
       this.#ports.set(id, port);
     }
     port.users += 1;

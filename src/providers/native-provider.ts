@@ -40,6 +40,7 @@ export abstract class NativeProvider implements MulticastProvider {
   ): { device: string; port: number };
 
   resolvePort(request: ResolvedJoinRequest): { device: string; port: number } {
+    if (this.#closed) throw closedError(this.name);
     if (request.device !== undefined && request.port !== undefined) {
       const { device, port } = request;
       if (this.#opened.has(portKey(device, port))) return { device, port };
