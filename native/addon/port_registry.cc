@@ -51,8 +51,6 @@ OpenResult PortRegistry::openUmad(const std::string& device, uint8_t port,
   }
   umad::OpenOptions options;
   options.pollInterval = settings.pollInterval;
-  // A join on a port that is down gets EAGAIN from the SA client, and a later one finds it active.
-  options.acceptInactive = true;
   auto opened = umad::open(device, port, options);
   if (opened.transport == nullptr) return {nullptr, opened.status, opened.message};
   auto result = std::make_shared<OpenSaPort>(std::move(opened.transport), settings.sa);

@@ -93,21 +93,6 @@ std::string nodePath(const std::string& device, uint8_t port) {
   return "/dev/infiniband/umadN";
 }
 
-Choice failed(int status, std::string message) { return {{}, 0, status, std::move(message)}; }
-
-Choice judge(const PortInfo& info, bool acceptInactive) {
-  const std::string name = portName(info.device, info.port);
-  if (info.state.linkLayer == LinkLayer::kEthernet) {
-    return failed(kEOPNOTSUPP, name +
-                                   " has an Ethernet link layer, and a subnet administrator is "
-                                   "reached over InfiniBand only: use the rdmacm provider");
-  }
-  if (!info.state.active() && !acceptInactive) {
-    return failed(kEAGAIN, name + " is " + phaseName(info.state.phase));
-  }
-  return {info.device, info.port, kOk, {}};
-}
-
 }  // namespace
 
 std::vector<PortInfo> listPorts(const rdma::UmadLibrary& library) {
@@ -177,50 +162,21 @@ Failure openFailure(const std::string& device, uint8_t port, int error) {
   }
 }
 
-Choice choosePort(const std::vector<PortInfo>& ports, const std::string& device, uint8_t port,
-                  bool acceptInactive) {
-  if (ports.empty()) {
-    return failed(kENODEV,
-                  (device.empty() ? "there is no RDMA device"
-                                  : "no RDMA device " + device + ": there is none at all") +
-                      std::string(" on this machine"));
-  }
-  std::vector<const PortInfo*> candidates;
+std::optional<Failure> refusal(const std::vector<PortInfo>& ports, const std::string& device,
+                               uint8_t port) {
   bool deviceKnown = false;
   for (const PortInfo& info : ports) {
-    if (!device.empty() && info.device != device) continue;
+    if (info.device != device) continue;
     deviceKnown = true;
-    if (port == 0 || info.port == port) candidates.push_back(&info);
+    if (info.port != port) continue;
+    if (info.state.linkLayer != LinkLayer::kEthernet) return std::nullopt;
+    return Failure{kEOPNOTSUPP, portName(device, port) +
+                                    " has an Ethernet link layer and no subnet administrator: use "
+                                    "the rdmacm provider"};
   }
-  if (candidates.empty()) {
-    const std::string wanted = !deviceKnown ? "no RDMA device " + device
-                               : device.empty()
-                                   ? "no RDMA device with a port " + std::to_string(port)
-                                   : device + " has no port " + std::to_string(port);
-    return failed(kENODEV, wanted + "; there are: " + describePorts(ports));
-  }
-  for (const PortInfo* info : candidates) {
-    if (info->state.active() && info->state.linkLayer != LinkLayer::kEthernet) {
-      return {info->device, info->port, kOk, {}};
-    }
-  }
-  if (candidates.size() == 1 || acceptInactive) {
-    // An InfiniBand port that may still come up is a better answer than an Ethernet one.
-    for (const PortInfo* info : candidates) {
-      if (info->state.linkLayer != LinkLayer::kEthernet) return judge(*info, acceptInactive);
-    }
-    if (candidates.size() == 1) return judge(*candidates.front(), acceptInactive);
-  }
-  const bool anyInfiniBand = std::any_of(
-      candidates.begin(), candidates.end(),
-      [](const PortInfo* info) { return info->state.linkLayer != LinkLayer::kEthernet; });
-  if (!anyInfiniBand) {
-    return failed(kEOPNOTSUPP,
-                  "no port with an InfiniBand link layer, use the rdmacm provider; "
-                  "there are: " +
-                      describePorts(ports));
-  }
-  return failed(kEAGAIN, "no InfiniBand port is active; there are: " + describePorts(ports));
+  const std::string wanted =
+      deviceKnown ? device + " has no port " + std::to_string(port) : "no RDMA device " + device;
+  return Failure{kENODEV, wanted + "; there are: " + describePorts(ports)};
 }
 
 }  // namespace rxib::umad

@@ -31,4 +31,8 @@ struct Failure {
 };
 Failure openFailure(const std::string& device, uint8_t port, int error);
 
+/** Why the port can't be opened as far as the list of ports tells; nothing when it can. */
+std::optional<Failure> refusal(const std::vector<PortInfo>& ports, const std::string& device,
+                               uint8_t port);
+
 }  // namespace rxib::umad

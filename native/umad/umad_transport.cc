@@ -383,41 +383,32 @@ Opened open(const Environment& environment, const std::string& device, uint8_t p
   const auto& library = environment.library;
   const Discovery discovery = discover(*library);
   if (discovery.status != kOk) return refused(discovery.status, discovery.message);
-  // Sysfs says which ports there are; whether this one is active the port itself is asked below.
-  const bool named = !device.empty() && port != 0;
-  const Choice choice = choosePort(discovery.ports, device, port, options.acceptInactive || named);
-  if (choice.status != kOk) return refused(choice.status, choice.message);
-  auto claim = PortClaim::take(choice.device, choice.port);
+  if (auto reason = refusal(discovery.ports, device, port)) {
+    return refused(reason->status, std::move(reason->message));
+  }
+  auto claim = PortClaim::take(device, port);
   if (claim == nullptr) {
-    return refused(kEBUSY, "port " + std::to_string(choice.port) + " of " + choice.device +
+    return refused(kEBUSY, "port " + std::to_string(port) + " of " + device +
                                " is already open in this process, through another copy of "
                                "rx-ib-multicast: let both use one copy");
   }
   errno = 0;
-  const int opened = library->openPort(choice.device.c_str(), choice.port);
+  const int opened = library->openPort(device.c_str(), port);
   if (opened < 0) {
     const int error = opened == -EIO && errno != 0 ? errno : -opened;
-    Failure failure = openFailure(choice.device, choice.port, error);
+    Failure failure = openFailure(device, port, error);
     return refused(failure.status, std::move(failure.message));
   }
-  const auto known =
-      std::find_if(discovery.ports.begin(), discovery.ports.end(), [&](const PortInfo& info) {
-        return info.device == choice.device && info.port == choice.port;
-      });
-  auto transport =
-      std::make_unique<UmadTransport>(library, std::move(claim), choice.device, choice.port, opened,
-                                      known->state, options.pollInterval);
+  const auto known = std::find_if(
+      discovery.ports.begin(), discovery.ports.end(),
+      [&](const PortInfo& info) { return info.device == device && info.port == port; });
+  auto transport = std::make_unique<UmadTransport>(library, std::move(claim), device, port, opened,
+                                                   known->state, options.pollInterval);
   std::unique_ptr<rdma::PortEventSource> events;
-  if (environment.events) events = environment.events(choice.device, choice.port);
+  if (environment.events) events = environment.events(device, port);
   if (!transport->setUp(std::move(events))) {
-    return refused(kEIO, "the kernel refuses SA requests on port " + std::to_string(choice.port) +
-                             " of " + choice.device +
-                             ": no agent for management class 3 could be registered");
-  }
-  if (!options.acceptInactive && !transport->port().active()) {
-    const std::vector<PortInfo> seen{{choice.device, choice.port, transport->port()}};
-    Choice verdict = choosePort(seen, choice.device, choice.port, false);
-    return refused(verdict.status, std::move(verdict.message));
+    return refused(kEIO, "the kernel refuses SA requests on port " + std::to_string(port) + " of " +
+                             device + ": no agent for management class 3 could be registered");
   }
   return {std::move(transport), kOk, {}};
 }

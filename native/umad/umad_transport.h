@@ -19,8 +19,6 @@ namespace rxib::umad {
 struct OpenOptions {
   /** How often the port is looked at while it is watched and has no verbs events. */
   Duration pollInterval = std::chrono::milliseconds{250};
-  /** Open a port that is not active as well; it is up to the caller to wait for it. */
-  bool acceptInactive = false;
 };
 
 /** Either a transport, or a status and what to tell the user. */
@@ -44,13 +42,12 @@ struct Discovery {
 Discovery discover();
 
 /**
- * Opens one port. An empty `device` means the first device with an active InfiniBand port (with
- * `port` if that is not 0), and `port` 0 its first active port.
+ * Opens one port, active or not: whether requests can be sent shows in port().
  *
- * kENOENT: no libibumad. kENODEV: no device, or none of that name or port (the message lists what
- * exists), or no umad node for it. kEOPNOTSUPP: the link layer is not InfiniBand. kEAGAIN: the port
- * is not active. kEACCES: no permission (the message names the node and what would help). kEBUSY:
- * another copy of this library has the port open in this process.
+ * kENOENT: no libibumad. kENODEV: no such device or port (the message lists what exists), or no
+ * umad node for it. kEOPNOTSUPP: the link layer is not InfiniBand. kEACCES: no permission (the
+ * message names the node and what would help). kEBUSY: another copy of this library has the port
+ * open in this process.
  */
 Opened open(const std::string& device, uint8_t port, const OpenOptions& options);
 
@@ -62,17 +59,5 @@ struct Environment {
 Discovery discover(const rdma::UmadLibrary& library);
 Opened open(const Environment& environment, const std::string& device, uint8_t port,
             const OpenOptions& options);
-
-/** What default selection and open() would take; `device` empty when there is nothing to take. */
-struct Choice {
-  std::string device;
-  uint8_t port = 0;
-  int status = kOk;
-  std::string message;
-};
-
-/** Chooses among `ports` by the rules of open(). */
-Choice choosePort(const std::vector<PortInfo>& ports, const std::string& device, uint8_t port,
-                  bool acceptInactive);
 
 }  // namespace rxib::umad

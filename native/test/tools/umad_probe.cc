@@ -128,7 +128,13 @@ int main(int argc, char** argv) {
   const std::string verb = argc > 1 ? argv[1] : "";
   const int number = argc > 2 ? std::atoi(argv[2]) : 0;
   if (verb == "devices") return devices();
-  umad::Opened opened = umad::open("", 0, {});
+  const umad::Discovery discovery = umad::discover();
+  if (discovery.ports.empty()) {
+    std::printf("%d no port: %s\n", discovery.status, discovery.message.c_str());
+    return 1;
+  }
+  const PortInfo& first = discovery.ports.front();
+  umad::Opened opened = umad::open(first.device, first.port, {});
   if (opened.transport == nullptr) {
     std::printf("%d %s\n", opened.status, opened.message.c_str());
     return 1;
