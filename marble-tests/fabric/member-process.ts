@@ -174,8 +174,9 @@ export class MemberProcess {
   /** Closes everything and lets the process end by itself. */
   async finish(): Promise<End> {
     if (this.#child.exitCode === null && this.#child.signalCode === null) {
-      await this.command('close');
+      const alive = await this.command('close');
       this.send('disconnect');
+      if (alive !== 0) throw new Error(`${String(alive)} handles were not freed`);
     }
     return this.ended;
   }

@@ -53,9 +53,16 @@ const commands = {
   async idle() {
     for (const provider of providers.values()) await provider.idle();
   },
+  /** Resolves with the number of handles that nobody had freed. */
   async close() {
-    for (const provider of providers.values()) await provider.close();
+    let alive = 0;
+    for (const provider of providers.values()) {
+      const { joinsStarted, handlesFreed } = provider.stats();
+      alive += joinsStarted - handlesFreed;
+      await provider.close();
+    }
     providers.clear();
+    return alive;
   },
   stats: ({ provider }) => providerFor(provider).stats(),
   ports: () => providerFor().ports(),
