@@ -1,13 +1,15 @@
 // npm test: sets up what is missing, then runs every lane that this machine can run. A lane that
 // can't run is reported as skipped with its reason; under CI (CI=true) that is a failure.
 //
-// npm test -- <lane>...    runs only these: native, unit, fabric, examples, package
+// npm test -- <lane>...    runs only these: native, unit, examples, package, fabric, kernel
+// npm test -- kernel --long    with the kernel lane's thousands of cycles
 // Ends with the line "N passed, N failed, N skipped" over all lanes.
 
 import { performance } from 'node:perf_hooks';
 import './build.mjs';
 import { examplesLane } from './test/examples-lane.mjs';
 import { fabricLane } from './test/fabric-lane.mjs';
+import { kernelLane } from './test/kernel-lane.mjs';
 import { nativeLane } from './test/native-lane.mjs';
 import { packageLane } from './test/package-lane.mjs';
 import { unitLane } from './test/unit-lane.mjs';
@@ -18,9 +20,17 @@ const lanes = {
   examples: examplesLane,
   package: packageLane,
   fabric: fabricLane,
+  kernel: kernelLane,
 };
 
-const asked = process.argv.slice(2);
+const OPTIONS = ['--long'];
+const options = process.argv.slice(2).filter((word) => word.startsWith('--'));
+const asked = process.argv.slice(2).filter((word) => !word.startsWith('--'));
+const unknown = options.find((word) => !OPTIONS.includes(word));
+if (unknown !== undefined) {
+  console.error(`there is no option ${unknown}; options: ${OPTIONS.join(', ')}`);
+  process.exit(2);
+}
 for (const name of asked) {
   if (!Object.hasOwn(lanes, name)) {
     console.error(`there is no lane '${name}'; lanes: ${Object.keys(lanes).join(', ')}`);
@@ -34,7 +44,7 @@ for (const [name, lane] of Object.entries(lanes)) {
   if (asked.length > 0 && !asked.includes(name)) continue;
   console.log(`\n== ${name}`);
   const started = performance.now();
-  const result = await lane();
+  const result = await lane(options);
   const seconds = ((performance.now() - started) / 1000).toFixed(1).padStart(6);
   if (result.missing !== undefined) {
     if (process.env.CI === 'true') result.failed += 1;

@@ -12,7 +12,9 @@ bool fill(const SharedLibrary& library, RdmaCmLibrary& table, std::string& why) 
     return false;
   };
   library.find("rdma_join_multicast_ex", table.joinMulticastExtended);
-  return find("rdma_create_event_channel", table.createChannel) &&
+  return find("rdma_get_devices", table.getDevices) &&
+         find("rdma_free_devices", table.freeDevices) &&
+         find("rdma_create_event_channel", table.createChannel) &&
          find("rdma_destroy_event_channel", table.destroyChannel) &&
          find("rdma_create_id", table.createId) && find("rdma_destroy_id", table.destroyId) &&
          find("rdma_bind_addr", table.bindAddress) &&

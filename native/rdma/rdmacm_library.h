@@ -116,6 +116,9 @@ constexpr uint32_t kCmSendOnlyFullMember = 1;
 
 /** Semantics are librdmacm's own: -1 and errno for a failure. */
 struct RdmaCmLibrary {
+  /** Opens every device there is, for as long as the library likes. */
+  void** (*getDevices)(int* count);
+  void (*freeDevices)(void** devices);
   abi::CmChannel* (*createChannel)();
   void (*destroyChannel)(abi::CmChannel* channel);
   int (*createId)(abi::CmChannel* channel, abi::CmId** id, void* context, int portSpace);

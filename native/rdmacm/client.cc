@@ -8,7 +8,6 @@
 #include <utility>
 
 #include "core/status.h"
-#include "rdmacm/discovery.h"
 
 namespace rxib::rdmacm {
 namespace {
@@ -62,16 +61,21 @@ void Client::close() {
   if (channel_ != nullptr) system_.library->destroyChannel(std::exchange(channel_, nullptr));
 }
 
-Verdict Client::open() {
-  const std::vector<PortInfo> ports = system_.ports();
-  auto found = std::find_if(ports.begin(), ports.end(), [this](const PortInfo& info) {
-    return info.device == options_.device && info.port == options_.port;
-  });
-  if (found == ports.end()) {
-    return {kENODEV, "there is no port " + std::to_string(options_.port) + " of an RDMA device " +
-                         options_.device + "; there are: " + describePorts(ports)};
+const ReachablePort* Client::look() {
+  seen_ = system_.ports();
+  for (const ReachablePort& port : seen_) {
+    if (port.info.device == options_.device && port.info.port == options_.port) return &port;
   }
-  state_ = found->state;
+  return nullptr;
+}
+
+Verdict Client::open() {
+  const ReachablePort* port = look();
+  if (port == nullptr) {
+    return {kENODEV, "there is no port " + std::to_string(options_.port) + " of an RDMA device " +
+                         options_.device + "; there are: " + describePorts(seen_)};
+  }
+  state_ = port->info.state;
   channel_ = system_.library->createChannel();
   if (channel_ == nullptr) return channelFailure(errno);
   const int flags = fcntl(channel_->fd, F_GETFL);
@@ -91,7 +95,8 @@ void Client::watch(Waker& waker) {
 int Client::fd() const { return channel_->fd; }
 
 void Client::lookForAddresses() {
-  addresses_ = addressesOf(system_, channel_, options_.portSpace, options_.device, options_.port);
+  const ReachablePort* port = look();
+  addresses_ = port == nullptr ? std::vector<SocketAddress>{} : port->addresses;
   if (addresses_.empty() && state_.linkLayer == LinkLayer::kInfiniBand) {
     const uint16_t pkey = state_.pkeys.empty() ? kDefaultPkey : state_.pkeys.front();
     addresses_.push_back(SocketAddress::infiniBand(state_.gid, pkey));
@@ -188,7 +193,8 @@ bool Client::free(HandleId id) {
   if (handle.phase != Handle::Phase::kOver) {
     ++stats_.leavesSent;
     const int status = handle.identifier.leave();
-    if (status != kOk) {
+    // Without its device, a membership has ended by itself.
+    if (status != kOk && status != kENXIO && status != kENODEV) {
       ++stats_.leavesFailed;
       Diagnostic diagnostic{};
       diagnostic.kind = DiagnosticKind::kLeaveFailed;
@@ -224,9 +230,11 @@ void Client::on(const Event& event) {
   }
   if (event.handle == kGuard) {
     if (event.type != rdma::abi::kCmAddressChange) return;
-    guard_.reset();
+    // The old one stands until there is a new one: the device may be removed just now.
+    Identifier old = std::move(guard_);
     lookForAddresses();
     standGuard();
+    if (!guard_) guard_ = std::move(old);
     return;
   }
   auto found = handles_.find(event.handle);
@@ -324,15 +332,18 @@ void Client::removeDevice() {
     end(handle, std::move(completion));
   }
   guard_.reset();
+  // The library closes a device of its own only when it notices, in passing, that there is no such
+  // device any more; asked for the list of devices, it looks.
+  if (void** devices = system_.library->getDevices(nullptr)) {
+    system_.library->freeDevices(devices);
+  }
 }
 
 void Client::takePortReports() {
   PortReport report;
   while (reports_ != nullptr && reports_->take(report)) {
     ++stats_.portEvents;
-    for (const PortInfo& info : system_.ports()) {
-      if (info.device == options_.device && info.port == options_.port) state_ = info.state;
-    }
+    if (const ReachablePort* port = look()) state_ = port->info.state;
     Diagnostic diagnostic{};
     diagnostic.kind = DiagnosticKind::kPortEvent;
     diagnostic.reason = reasonOf(report);

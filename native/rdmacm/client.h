@@ -82,6 +82,8 @@ class Client {
   int start(Handle& handle, const JoinSpec& spec);
   int begin(Handle& handle, const SocketAddress& source, const SocketAddress& group);
   std::optional<SocketAddress> sourceFor(const SocketAddress& group) const;
+  /** The port as it is now; null when it is gone. */
+  const ReachablePort* look();
   void lookForAddresses();
   void standGuard();
   void on(const Event& event);
@@ -98,6 +100,7 @@ class Client {
   bool removed_ = false;
   rdma::abi::CmChannel* channel_ = nullptr;
   std::unique_ptr<rdma::PortEventSource> reports_;
+  std::vector<ReachablePort> seen_;  // as of the last look
   std::vector<SocketAddress> addresses_;
   // Bound and never joined: while it stands the library keeps the device open, which makes joins
   // cheap, and the kernel tells of the device's removal even when nobody is a member.

@@ -1,59 +1,95 @@
 #include "rdmacm/discovery.h"
 
-#include <cerrno>
+#include <ifaddrs.h>
+#include <net/if.h>
 
-#include "core/status.h"
-#include "rdmacm/identifier.h"
+#include <algorithm>
+#include <cstdlib>
+#include <fstream>
+#include <set>
+
+#include "rdma/sysfs_ports.h"
 
 namespace rxib::rdmacm {
+namespace {
 
-std::vector<SocketAddress> addressesOf(const System& system, rdma::abi::CmChannel* channel,
-                                       int portSpace, const std::string& device, uint8_t port) {
-  std::vector<SocketAddress> found;
-  for (const SocketAddress& address : system.addresses()) {
-    Identifier id;
-    if (id.create(system, channel, 0, portSpace) != kOk) break;
-    if (id.bind(address) == kOk && id.at(device, port)) found.push_back(address);
-  }
-  return found;
-}
+// GID tables have up to a thousand entries. The kernel fills them from the start, and addresses
+// that went away leave gaps.
+constexpr int kLongestGap = 32;
+constexpr int kMostGids = 1024;
 
-Discovery discover(const System& system) {
-  Discovery result;
-  for (PortInfo& info : system.ports()) result.ports.push_back({std::move(info), {}});
-  // Without a device the library refuses to work at all, which is no failure here.
-  if (result.ports.empty()) return result;
-  rdma::abi::CmChannel* channel = system.library->createChannel();
-  if (channel == nullptr) {
-    result.ports.clear();
-    result.verdict = channelFailure(errno);
-    return result;
-  }
-  for (const SocketAddress& address : system.addresses()) {
-    Identifier id;
-    if (id.create(system, channel, 0, rdma::abi::kCmPortSpaceUdp) != kOk) break;
-    if (id.bind(address) != kOk) continue;
-    for (ReachablePort& port : result.ports) {
-      if (id.at(port.info.device, port.info.port)) port.addresses.push_back(address);
+struct LocalAddress {
+  std::string interface;
+  SocketAddress address;
+};
+
+std::vector<LocalAddress> localAddresses() {
+  std::vector<LocalAddress> list;
+  ifaddrs* all = nullptr;
+  if (getifaddrs(&all) != 0) return list;
+  for (const ifaddrs* entry = all; entry != nullptr; entry = entry->ifa_next) {
+    if (entry->ifa_addr == nullptr || (entry->ifa_flags & IFF_LOOPBACK) != 0) continue;
+    const int family = entry->ifa_addr->sa_family;
+    if (family == AF_INET || family == AF_INET6) {
+      list.push_back({entry->ifa_name, SocketAddress(entry->ifa_addr)});
     }
   }
-  system.library->destroyChannel(channel);
-  return result;
+  freeifaddrs(all);
+  return list;
 }
 
-Discovery discover() {
-  System system;
-  Verdict verdict = thisSystem(system);
-  if (verdict.status != kOk) return {{}, std::move(verdict)};
-  return discover(system);
+/** On Ethernet each address of an interface stands in the GID table of its port. */
+std::set<Gid> gidTable(const std::string& device, uint8_t port) {
+  std::set<Gid> gids;
+  for (int index = 0, gap = 0; index < kMostGids && gap < kLongestGap; ++index) {
+    auto gid = rdma::sysfsGid(device, port, index);
+    gap = gid ? 0 : gap + 1;
+    if (gid) gids.insert(*gid);
+  }
+  return gids;
 }
 
-std::string describePorts(const std::vector<PortInfo>& ports) {
+/** The GID in the hardware address of an IPoIB interface; zero for any other interface. */
+Gid ipoibGid(const std::string& interface) {
+  constexpr size_t kQueuePair = 4;
+  std::ifstream file("/sys/class/net/" + interface + "/address");
+  std::string part;
+  std::vector<uint8_t> bytes;
+  while (std::getline(file, part, ':')) {
+    bytes.push_back(static_cast<uint8_t>(std::strtoul(part.c_str(), nullptr, 16)));
+  }
+  Gid gid;
+  if (bytes.size() == kQueuePair + gid.bytes.size()) {
+    std::copy(bytes.begin() + kQueuePair, bytes.end(), gid.bytes.begin());
+  }
+  return gid;
+}
+
+}  // namespace
+
+std::vector<ReachablePort> reachablePorts() {
+  std::vector<ReachablePort> list;
+  const std::vector<LocalAddress> addresses = localAddresses();
+  for (PortInfo& info : rdma::sysfsPorts()) {
+    ReachablePort port{std::move(info), {}};
+    const bool ethernet = port.info.state.linkLayer == LinkLayer::kEthernet;
+    const std::set<Gid> gids =
+        ethernet ? gidTable(port.info.device, port.info.port) : std::set<Gid>{port.info.state.gid};
+    for (const LocalAddress& local : addresses) {
+      const Gid gid = ethernet ? local.address.asGid() : ipoibGid(local.interface);
+      if (!gid.isZero() && gids.count(gid) != 0) port.addresses.push_back(local.address);
+    }
+    list.push_back(std::move(port));
+  }
+  return list;
+}
+
+std::string describePorts(const std::vector<ReachablePort>& ports) {
   if (ports.empty()) return "none";
   std::string text;
-  for (const PortInfo& info : ports) {
+  for (const ReachablePort& port : ports) {
     if (!text.empty()) text += ", ";
-    text += info.device + " port " + std::to_string(info.port);
+    text += port.info.device + " port " + std::to_string(port.info.port);
   }
   return text;
 }

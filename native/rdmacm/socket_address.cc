@@ -71,6 +71,18 @@ std::optional<SocketAddress> SocketAddress::parse(const std::string& text) {
 
 bool SocketAddress::isIp() const { return family() == AF_INET || family() == AF_INET6; }
 
+Gid SocketAddress::asGid() const {
+  Gid gid;
+  if (family() == AF_INET) {
+    std::memcpy(gid.bytes.data(), kMappedPrefix, sizeof kMappedPrefix);
+    std::memcpy(gid.bytes.data() + 12, &reinterpret_cast<const sockaddr_in*>(&storage_)->sin_addr,
+                4);
+  } else if (family() == AF_INET6) {
+    std::memcpy(gid.bytes.data(), &reinterpret_cast<const sockaddr_in6*>(&storage_)->sin6_addr, 16);
+  }
+  return gid;
+}
+
 std::string SocketAddress::text() const {
   char text[INET6_ADDRSTRLEN] = "";
   if (family() == AF_INET) {

@@ -29,6 +29,8 @@ class SocketAddress {
   sockaddr* raw() const {
     return const_cast<sockaddr*>(reinterpret_cast<const sockaddr*>(&storage_));
   }
+  /** An IP address as ip() takes it; zero for an InfiniBand address. */
+  Gid asGid() const;
   std::string text() const;
 
   bool operator==(const SocketAddress& other) const;

@@ -1,11 +1,10 @@
 #include "rdmacm/system.h"
 
-#include <ifaddrs.h>
-#include <net/if.h>
 #include <unistd.h>
 
 #include <cerrno>
 #include <cstring>
+#include <utility>
 
 #include "core/status.h"
 #include "rdma/sysfs_ports.h"
@@ -14,19 +13,6 @@ namespace rxib::rdmacm {
 namespace {
 
 constexpr const char* kNode = "/dev/infiniband/rdma_cm";
-
-std::vector<SocketAddress> localAddresses() {
-  std::vector<SocketAddress> list;
-  ifaddrs* all = nullptr;
-  if (getifaddrs(&all) != 0) return list;
-  for (const ifaddrs* entry = all; entry != nullptr; entry = entry->ifa_next) {
-    if (entry->ifa_addr == nullptr || (entry->ifa_flags & IFF_LOOPBACK) != 0) continue;
-    const int family = entry->ifa_addr->sa_family;
-    if (family == AF_INET || family == AF_INET6) list.emplace_back(entry->ifa_addr);
-  }
-  freeifaddrs(all);
-  return list;
-}
 
 std::string libraryMissing(const char* library, const char* package, const std::string& why) {
   return std::string(library) + " cannot be used (" + why +
@@ -69,12 +55,18 @@ Verdict thisSystem(System& system) {
   // Asked for here, since the library's own complaint does not tell the cases apart.
   if (access(kNode, R_OK | W_OK) != 0) return channelFailure(errno);
   system.events = rdma::openVerbsEvents;
-  system.addresses = localAddresses;
-  system.ports = [] { return rdma::sysfsPorts(); };
+  system.ports = reachablePorts;
   system.gid = [](const std::string& device, uint8_t port, int index) {
     return rdma::sysfsGid(device, port, index);
   };
   return {};
+}
+
+Discovery discover() {
+  System system;
+  Verdict verdict = thisSystem(system);
+  if (verdict.status != kOk) return {{}, std::move(verdict)};
+  return {system.ports(), {}};
 }
 
 }  // namespace rxib::rdmacm

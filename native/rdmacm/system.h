@@ -12,7 +12,7 @@
 #include "rdma/port_events.h"
 #include "rdma/rdmacm_library.h"
 #include "rdma/verbs_library.h"
-#include "rdmacm/socket_address.h"
+#include "rdmacm/discovery.h"
 
 namespace rxib::rdmacm {
 
@@ -20,9 +20,7 @@ struct System {
   std::shared_ptr<const rdma::RdmaCmLibrary> library;
   std::shared_ptr<const rdma::VerbsLibrary> verbs;
   rdma::PortEventSourceFactory events;
-  /** Unicast addresses of the interfaces that are up, in the system's order. */
-  std::function<std::vector<SocketAddress>()> addresses;
-  std::function<std::vector<PortInfo>()> ports;
+  std::function<std::vector<ReachablePort>()> ports;
   std::function<std::optional<Gid>(const std::string& device, uint8_t port, int index)> gid;
 };
 
@@ -37,6 +35,13 @@ struct Verdict {
  * and the message says which module to load. kEACCES: no permission.
  */
 Verdict thisSystem(System& system);
+
+/** The ports, or a status and why the connection manager cannot be used. */
+struct Discovery {
+  std::vector<ReachablePort> ports;
+  Verdict verdict;
+};
+Discovery discover();
 
 /** Status and sentence for a channel that could not be made; `error` is a positive errno. */
 Verdict channelFailure(int error);

@@ -27,6 +27,8 @@ const PACKAGES = [
   'librdmacm1',
   'libibverbs1',
   'ibverbs-providers',
+  // Headers for the receiving queue pair of the tests.
+  'libibverbs-dev',
 ];
 
 /** In the order in which they are loaded; a file name has '-' or '_'. */

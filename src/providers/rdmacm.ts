@@ -166,7 +166,7 @@ class Rdmacm extends NativeProvider implements RdmacmProvider {
           const { mgid } = record;
           completion.message ??= failureMessage(
             { ...completion, device, port, mgid: mgid ?? group },
-            kernelAdvice(completion, request),
+            kernelAdvice(completion, request, this.#options),
           );
         }
         callback(completion);
@@ -209,6 +209,7 @@ class Rdmacm extends NativeProvider implements RdmacmProvider {
 function kernelAdvice(
   { status, cause }: JoinCompletion,
   { group }: ResolvedJoinRequest,
+  { portSpace }: CheckedOptions,
 ): string | undefined {
   const raw = typeof cause === 'number' ? ` (status ${String(cause)})` : '';
   switch (errnoName(status)) {
@@ -222,6 +223,12 @@ function kernelAdvice(
       return group === undefined
         ? 'the port has no address to join through'
         : `no interface of the port has an IPv${String(parseIpGroup(group).family)} address to join through`;
+    case 'EINVAL':
+      return portSpace === 'ipoib'
+        ? "the kernel refuses the group; port space 'ipoib' is for IPoIB interfaces only, on RoCE use 'udp'"
+        : 'the kernel refuses the group';
+    case 'ENODEV':
+      return 'the device has been removed; list what there is with `rx-ib-multicast devices`';
     case 'EOPNOTSUPP':
       return group === undefined
         ? "on RoCE groups are joined by IP address: give 'group' instead of record.mgid"
