@@ -6,6 +6,8 @@ export interface FabricOptions {
   hosts?: number;
   /** Multicast LIDs of the switch (`ibsim -M`). Default: ibsim's own 1024, of which 1023 serve. */
   mlids?: number;
+  /** Hosts whose link has one lane, so 2.5 Gb/s where the others have 10. Default none. */
+  narrowHosts?: readonly string[];
   /** Whether OpenSM is started at once. Default true. */
   opensm?: boolean;
   /** Where OpenSM lives. Default Hca1. */

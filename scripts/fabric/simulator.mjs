@@ -262,9 +262,9 @@ class SimulatedFabric {
   }
 
   /** Used by startFabric alone. */
-  async boot({ mlids, opensm, opensmHost, opensmOptions }) {
+  async boot({ mlids, narrowHosts, opensm, opensmHost, opensmOptions }) {
     const netFile = join(this.directory, 'net');
-    await writeFile(netFile, netDescription(this.hosts));
+    await writeFile(netFile, netDescription(this.hosts, narrowHosts));
     const limits = mlids === undefined ? [] : ['-M', String(mlids)];
     this.#ibsim = new Child(this.tools.ibsim, ['-s', ...limits, netFile], {
       setpriv: this.tools.setpriv,
@@ -414,9 +414,13 @@ class SimulatedFabric {
 }
 
 /** One switch with every host on it. */
-function netDescription(hosts) {
-  const ports = hosts.map((host, index) => `[${index + 1}]\t"${host}"[1]\n`).join('');
-  const cards = hosts.map((host, index) => `Hca\t1 "${host}"\n[1]\t"Switch1"[${index + 1}]\n`);
+function netDescription(hosts, narrowHosts) {
+  // Width 1 of a link is one lane, and both its ends have to say so; without it, it has four.
+  const width = (host) => (narrowHosts.includes(host) ? ' w=1' : '');
+  const ports = hosts.map((host, index) => `[${index + 1}]\t"${host}"[1]${width(host)}\n`).join('');
+  const cards = hosts.map(
+    (host, index) => `Hca\t1 "${host}"\n[1]\t"Switch1"[${index + 1}]${width(host)}\n`,
+  );
   return `Switch\t${hosts.length} "Switch1"\n${ports}\n${cards.join('\n')}`;
 }
 
@@ -501,6 +505,7 @@ const DEFAULT_OPENSM_OPTIONS = {
 export async function startFabric({
   hosts = 4,
   mlids,
+  narrowHosts = [],
   opensm = true,
   opensmHost = 'Hca1',
   opensmOptions = {},
@@ -520,6 +525,7 @@ export async function startFabric({
   try {
     await fabric.boot({
       mlids,
+      narrowHosts,
       opensm,
       opensmHost,
       opensmOptions: { ...DEFAULT_OPENSM_OPTIONS, ...opensmOptions },

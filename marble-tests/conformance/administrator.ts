@@ -1,0 +1,207 @@
+// Two subnet administrators, asked in the same way: one request at a time, from one of the ports
+// that the cases know.
+import { execFileSync, spawn } from 'node:child_process';
+import type { ChildProcessWithoutNullStreams } from 'node:child_process';
+import { randomInt } from 'node:crypto';
+import { mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { createInterface } from 'node:readline';
+import { fileURLToPath } from 'node:url';
+import { startFabric } from '../../scripts/fabric/simulator.mjs';
+import type { SimulatedFabric } from '../../scripts/fabric/simulator.mjs';
+import { gidOfHex, packRequest, unpackAnswer } from './sa-mad.js';
+import type { SaAnswer, SaRequest } from './sa-mad.js';
+import { PORTS } from './step.js';
+import type { PortName } from './step.js';
+
+/** Groups at most, the broadcast group included. */
+export const MLIDS = 64;
+
+/** For requests that are answered: only a hang takes so long. */
+const ANSWER_MS = 10_000;
+
+const NATIVE_TESTS = fileURLToPath(new URL('../../native/test', import.meta.url));
+// A build of its own, since the plain one may be under way at the same time.
+const PEER = join(NATIVE_TESTS, 'build/peer/sa-peer');
+
+/** Compiles native/test/tools/sa_peer.cc, unless it is there. */
+export function buildPeer(): void {
+  const rooms = ['core', 'codec', 'embedded'];
+  // Only Linux has the rooms of real hardware.
+  if (process.platform === 'linux') rooms.push('rdma', 'umad');
+  execFileSync(
+    'make',
+    ['-C', NATIVE_TESTS, '-j2', 'VARIANT=peer', `ROOMS=${rooms.join(' ')}`, PEER],
+    { stdio: 'pipe' },
+  );
+}
+
+/** A process of sa-peer, which has one or several ports. */
+class Peer {
+  readonly gids: string[] = [];
+  readonly #child: ChildProcessWithoutNullStreams;
+  readonly #lines: AsyncIterator<string>;
+  #transactionId = randomInt(2 ** 31);
+  #errors = '';
+
+  private constructor(args: readonly string[], env: NodeJS.ProcessEnv, cwd: string) {
+    this.#child = spawn(PEER, args, { env, cwd, stdio: ['pipe', 'pipe', 'pipe'] });
+    this.#child.stderr.setEncoding('utf8').on('data', (text: string) => (this.#errors += text));
+    this.#lines = createInterface({ input: this.#child.stdout })[Symbol.asyncIterator]();
+  }
+
+  static async start(
+    args: readonly string[],
+    env: NodeJS.ProcessEnv = process.env,
+    cwd = tmpdir(),
+  ): Promise<Peer> {
+    const peer = new Peer(args, env, cwd);
+    for (let line = await peer.#line(); line !== 'ready'; line = await peer.#line()) {
+      peer.gids.push(gidOfHex(line.split(' ')[3] ?? ''));
+    }
+    return peer;
+  }
+
+  /** `undefined`: no answer came. */
+  async ask(port: number, request: SaRequest, timeoutMs: number): Promise<SaAnswer | undefined> {
+    this.#transactionId += 1;
+    const mad = packRequest(request, this.#transactionId);
+    this.#child.stdin.write(`${String(port)} ${String(timeoutMs)} ${mad}\n`);
+    const line = await this.#line();
+    if (line === 'silence') return undefined;
+    if (!/^[0-9a-f]+$/.test(line)) throw new Error(`sa-peer could not send: ${line}`);
+    return unpackAnswer(line);
+  }
+
+  async end(): Promise<void> {
+    const ended = new Promise((resolve) => this.#child.once('close', resolve));
+    this.#child.stdin.end();
+    await ended;
+  }
+
+  async #line(): Promise<string> {
+    const next = await this.#lines.next();
+    if (next.done === true) throw new Error(`sa-peer has ended: ${this.#errors}`);
+    return next.value;
+  }
+}
+
+export interface Administrator {
+  /**
+   * One request and its answer. Names of ports stand for their GIDs, in both. With `silenceMs` no
+   * answer is expected, and waited for only so long.
+   */
+  ask(by: PortName, request: SaRequest, silenceMs?: number): Promise<SaAnswer | undefined>;
+  /** How long to wait for an answer that should not come. */
+  readonly silenceMs: number;
+  close(): Promise<void>;
+}
+
+/** Puts the names of ports in the place of their GIDs and back. */
+class NamedPorts implements Administrator {
+  readonly #gids = new Map<string, string>();
+  readonly #names = new Map<string, string>();
+  readonly silenceMs: number;
+  readonly close: () => Promise<void>;
+
+  constructor(
+    private readonly ports: ReadonlyMap<PortName, { peer: Peer; index: number }>,
+    gidOf: (name: PortName) => string,
+    silenceMs: number,
+    close: () => Promise<void>,
+  ) {
+    this.silenceMs = silenceMs;
+    this.close = close;
+    for (const name of PORTS) {
+      this.#gids.set(name, gidOf(name));
+      this.#names.set(gidOf(name), name);
+    }
+  }
+
+  async ask(
+    by: PortName,
+    { record, ...request }: SaRequest,
+    silenceMs?: number,
+  ): Promise<SaAnswer | undefined> {
+    const { peer, index } = this.#at(by);
+    const { portGid } = record;
+    const named = portGid === undefined ? {} : { portGid: this.#gids.get(portGid) ?? portGid };
+    const answer = await peer.ask(
+      index,
+      { ...request, record: { ...record, ...named } },
+      silenceMs ?? ANSWER_MS,
+    );
+    for (const one of answer?.records ?? []) {
+      one.portGid = this.#names.get(one.portGid) ?? one.portGid;
+    }
+    return answer;
+  }
+
+  #at(name: PortName): { peer: Peer; index: number } {
+    const port = this.ports.get(name);
+    if (port === undefined) throw new Error(`nobody asks on port ${name}`);
+    return port;
+  }
+}
+
+/** The embedded fabric's administrator, under a clock that stands still while nothing is asked. */
+export async function embeddedAdministrator(): Promise<Administrator> {
+  const rate10 = 3;
+  const rate2 = 2;
+  const tables: Record<PortName, string> = {
+    Sm: `${String(rate10)}:ffff,8001`,
+    A: `${String(rate10)}:ffff,8001`,
+    B: `${String(rate10)}:ffff,0001`,
+    C: `${String(rate10)}:ffff`,
+    D: `${String(rate2)}:ffff`,
+  };
+  const peer = await Peer.start(['embedded', String(MLIDS), ...PORTS.map((name) => tables[name])]);
+  const ports = new Map(PORTS.map((name, index) => [name, { peer, index }]));
+  // Silence costs nothing here, so the timeout may be that of answers.
+  const gidOf = (name: PortName): string => peer.gids[PORTS.indexOf(name)] ?? '';
+  return new NamedPorts(ports, gidOf, ANSWER_MS, () => peer.end());
+}
+
+/** OpenSM on a simulated fabric of its own, and a process on every host but its own. */
+export async function opensmAdministrator(): Promise<Administrator> {
+  const directory = await mkdtemp(join(tmpdir(), 'rxib-conformance-'));
+  const partitions = join(directory, 'partitions.conf');
+  // ibsim numbers the ports of its hosts from 0x100001 by twos, in the order of the net file.
+  const guidOf = (name: PortName): string =>
+    (0x100001 + 2 * PORTS.indexOf(name)).toString(16).padStart(16, '0');
+  const guid = (name: PortName): string => `0x${guidOf(name)}`;
+  const gidOf = (name: PortName): string => gidOfHex(`fe80000000000000${guidOf(name)}`);
+  await writeFile(
+    partitions,
+    `Default=0x7fff,ipoib:ALL=full;\nhalf=0x0001:${guid('Sm')}=full,${guid('A')}=full,${guid('B')}=limited;\n`,
+  );
+  let fabric: SimulatedFabric | undefined;
+  const peers: Peer[] = [];
+  const close = async (): Promise<void> => {
+    await Promise.all(peers.map((peer) => peer.end()));
+    await fabric?.stop();
+    await rm(directory, { recursive: true, force: true });
+  };
+  try {
+    fabric = await startFabric({
+      hosts: PORTS.length,
+      mlids: MLIDS,
+      narrowHosts: ['Hca5'],
+      opensmOptions: { partition_config_file: partitions },
+    });
+    const ports = new Map<PortName, { peer: Peer; index: number }>();
+    for (const [position, name] of PORTS.entries()) {
+      // On OpenSM's own host a second client would take its answers.
+      if (name === 'Sm') continue;
+      const host = `Hca${String(position + 1)}`;
+      const peer = await Peer.start(['umad'], fabric.env(host), fabric.directory);
+      peers.push(peer);
+      ports.set(name, { peer, index: 0 });
+    }
+    return new NamedPorts(ports, gidOf, 300, close);
+  } catch (error) {
+    await close();
+    throw error;
+  }
+}

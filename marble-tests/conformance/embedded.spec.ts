@@ -1,0 +1,4 @@
+import { embeddedAdministrator } from './administrator.js';
+import { describeConformance } from './conformance.js';
+
+describeConformance('the embedded fabric', embeddedAdministrator);

@@ -1,0 +1,4 @@
+import { opensmAdministrator } from '../conformance/administrator.js';
+import { describeConformance } from '../conformance/conformance.js';
+
+describeConformance('OpenSM', opensmAdministrator);
