@@ -307,7 +307,8 @@ void Environment::tick(Napi::Env env, FabricHost& host, Duration by) {
   int repeated = 0;
   for (;;) {
     driver->advanceOnce(target);
-    const bool busy = !outbox_->empty();
+    // Inside a handler nothing can be delivered until it has returned.
+    const bool busy = !delivering_ && !outbox_->empty();
     deliver(env, true);
     repeated = driver->now() == last ? repeated + 1 : 0;
     last = driver->now();

@@ -194,6 +194,9 @@ void Client::answerWaiting(Group& group) {
     if (differing == 0) {
       group.waiting.pop_front();
       activate(group, member);
+    } else if (group.active.empty() && group.leaving() != 0) {
+      // Nobody holds the old record any more: it goes with the leave, and the SA is asked then.
+      return;
     } else {
       fail(member, kEINVAL, nullptr, differing);
     }
@@ -259,7 +262,10 @@ void Client::fillWindow() {
       Group& group = *ready_.front();
       makeUnready(group);
       if (group.work != Group::Work::kNone) continue;
-      if (!group.waiting.empty()) {
+      const bool leaveFirst = group.leaving() != 0 && !group.waiting.empty() &&
+                              group.active.empty() &&
+                              without(group.waiting.front()->bits, group.held) == 0;
+      if (!group.waiting.empty() && !leaveFirst) {
         beginJoin(group);
       } else if (group.leaving() != 0) {
         beginLeave(group, group.leaving(), false);

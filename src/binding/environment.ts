@@ -209,9 +209,10 @@ export class Environment {
       this.abandoned += 1;
       this.free(handle);
     }
-    port.leaving = false;
     this.#ports.delete(port.id);
     this.addon.closePort(port.id);
+    // What was left of it is gone with the port; who waits for that waits no longer.
+    port.lookSettled();
     this.updateHold();
   }
 

@@ -9,11 +9,25 @@ import { Errno } from '../errors/errno.js';
 import { failureMessage } from '../errors/failure-message.js';
 import { MulticastError } from '../errors/multicast-error.js';
 import type { MulticastErrorDetails } from '../errors/multicast-error.js';
+import { RESET_REASONS } from '../errors/reset-reason.js';
 import { wrapThrown } from '../errors/wrap-thrown.js';
 import { currentChain, noteOrigin, outsideOfChains } from './rejoin-chain.js';
 import { resolveJoinRequest } from './resolve-join-request.js';
 import type { Resolution } from './resolve-join-request.js';
 import { clientScope } from './sa-client.js';
+
+/** A completion without what is not as its type says, since the seam is open to anyone. */
+function wellFormed(completion: JoinCompletion | undefined): Partial<JoinCompletion> {
+  const { saStatus, fields, reason, message, ...rest } = (completion ??
+    {}) as Partial<JoinCompletion>;
+  return {
+    ...rest,
+    ...(Number.isInteger(saStatus) && Number(saStatus) >= 0 ? { saStatus: Number(saStatus) } : {}),
+    ...(Array.isArray(fields) ? { fields } : {}),
+    ...(reason !== undefined && RESET_REASONS.includes(reason) ? { reason } : {}),
+    ...(typeof message === 'string' && message !== '' ? { message } : {}),
+  };
+}
 
 /** One subscription: one join, one handle, freed exactly once. */
 class Join<C> {
@@ -86,9 +100,8 @@ class Join<C> {
   }
 
   #complete(completion: JoinCompletion): void {
-    // The seam is open to anyone, so that what arrives is not taken for what its type says.
     const { status, record, saStatus, fields, reason, message, cause, addressHandle } =
-      (completion as Partial<JoinCompletion> | undefined) ?? {};
+      wellFormed(completion);
     if (this.#ended) {
       this.#drop('rx-ib-multicast:late-completion', { status });
     } else if (status === undefined || !Number.isInteger(status)) {

@@ -1,3 +1,4 @@
+import { inspect } from 'node:util';
 import type { MulticastJoinedEvent } from '../contract/event.js';
 import type { Arg, JoinRequest, ResolvedJoinRequest } from '../contract/request.js';
 import { MulticastError } from '../errors/multicast-error.js';
@@ -48,6 +49,11 @@ export function joinMulticast<C>(
   options: JoinMulticastOptions = {},
 ): Promise<Membership<C | undefined>> {
   const { signal } = options;
+  if (signal !== undefined && !(signal instanceof AbortSignal)) {
+    return Promise.reject(
+      new TypeError(`signal is ${inspect(signal, { depth: 0 })}; expected an AbortSignal`),
+    );
+  }
   const aborted = (): boolean => signal?.aborted === true;
   return new Promise((resolve, reject) => {
     if (aborted()) {

@@ -2,7 +2,6 @@ import { inspect } from 'node:util';
 import {
   catchError,
   concatMap,
-  defer,
   EMPTY,
   isObservable,
   map,
@@ -13,7 +12,7 @@ import {
   takeUntil,
   throwError,
 } from 'rxjs';
-import type { Observable } from 'rxjs';
+import { Observable } from 'rxjs';
 import type { MulticastEvent } from '../contract/event.js';
 import type { Arg, JoinRequest } from '../contract/request.js';
 import { MulticastError } from '../errors/multicast-error.js';
@@ -135,17 +134,23 @@ export function joinMulticastAll$<C>(
   }
   const sets$ = isObservable(requests) ? requests : of(requests);
 
-  return defer(() => {
+  return new Observable((subscriber) => {
     const window = new JoinWindow(concurrency);
     const groups = new Map<unknown, Group>();
+    // Before everything else is torn down, which would make room for joins that are torn down next.
+    subscriber.add(() => {
+      window.close();
+    });
 
     /** Leaves what is gone or changed, and gives what is to be joined. */
     const apply = (wanted: ReadonlyMap<unknown, Wanted<C>>): Wanted<C>[] => {
-      for (const [name, group] of [...groups]) {
-        if (wanted.get(name)?.terms === group.terms) continue;
-        groups.delete(name);
-        group.leave$.next();
-      }
+      window.hold(() => {
+        for (const [name, group] of [...groups]) {
+          if (wanted.get(name)?.terms === group.terms) continue;
+          groups.delete(name);
+          group.leave$.next();
+        }
+      });
       const added = [...wanted.values()].filter((one) => !groups.has(one.key));
       for (const { key: name, terms } of added) groups.set(name, { terms, leave$: new Subject() });
       return added;
@@ -161,12 +166,14 @@ export function joinMulticastAll$<C>(
       );
     };
 
-    return sets$.pipe(
-      map((set) => wantedSet(set, key)),
-      // A set that comes from within a handler waits here until the one before is applied in full.
-      concatMap((wanted) => of(wanted)),
-      mergeMap(apply),
-      mergeMap(eventsOf),
-    );
+    sets$
+      .pipe(
+        map((set) => wantedSet(set, key)),
+        // A set that comes from within a handler waits here until the one before is applied in full.
+        concatMap((wanted) => of(wanted)),
+        mergeMap(apply),
+        mergeMap(eventsOf),
+      )
+      .subscribe(subscriber);
   });
 }

@@ -11,6 +11,7 @@ export class JoinWindow {
   readonly #waiting = new Set<() => void>();
   #taken = 0;
   #filling = false;
+  #closed = false;
 
   constructor(size: number) {
     this.#size = size;
@@ -61,9 +62,27 @@ export class JoinWindow {
     };
   }
 
+  /** Frees many places at once: the next in line begin only when `work` is over, if they still wait. */
+  hold(work: () => void): void {
+    const outermost = !this.#filling;
+    this.#filling = true;
+    try {
+      work();
+    } finally {
+      if (outermost) this.#filling = false;
+    }
+    this.#fill();
+  }
+
+  /** Nobody in line begins any more. */
+  close(): void {
+    this.#closed = true;
+    this.#waiting.clear();
+  }
+
   #fill(): void {
     // Joins that end at once make room at once; the loop keeps them from piling up on the stack.
-    if (this.#filling) return;
+    if (this.#filling || this.#closed) return;
     this.#filling = true;
     try {
       for (const begin of this.#waiting) {

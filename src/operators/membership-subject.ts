@@ -34,6 +34,11 @@ export class MembershipSubject<E extends MulticastEvent<unknown>> implements Sub
     };
   });
 
+  /** Whether the end has been told. */
+  get ended(): boolean {
+    return this.#end !== undefined;
+  }
+
   subscribe(observer: Partial<Observer<E>>): Unsubscribable {
     return this.#stream.subscribe(observer);
   }

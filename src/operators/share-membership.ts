@@ -1,4 +1,4 @@
-import { asyncScheduler, share, timer } from 'rxjs';
+import { asyncScheduler, EMPTY, share, timer } from 'rxjs';
 import type { Observable, SchedulerLike } from 'rxjs';
 import type { MulticastEvent } from '../contract/event.js';
 import { checkDuration, checkScheduler } from '../observable/time-options.js';
@@ -33,15 +33,21 @@ export function shareMembership(
     infinity: true,
   });
   const scheduler = checkScheduler(options.scheduler, asyncScheduler);
-  const resetOnRefCountZero =
-    lingerMs === 0 ? true : lingerMs === Infinity ? false : () => timer(lingerMs, scheduler);
-  return <E extends MulticastEvent<unknown>>(source: Observable<E>) =>
-    source.pipe(
+  return <E extends MulticastEvent<unknown>>(source: Observable<E>) => {
+    let current = new MembershipSubject<E>();
+    return source.pipe(
       share({
-        connector: () => new MembershipSubject<E>(),
-        resetOnRefCountZero,
+        connector: () => (current = new MembershipSubject<E>()),
+        resetOnRefCountZero:
+          lingerMs === 0
+            ? true
+            : lingerMs === Infinity
+              ? false
+              : // `share` also asks after a failure, when nothing is left that could linger.
+                () => (current.ended ? EMPTY : timer(lingerMs, scheduler)),
         resetOnError: true,
         resetOnComplete: true,
       }),
     );
+  };
 }

@@ -401,14 +401,13 @@ class Fabric extends Clients implements EmbeddedFabric {
     return this.#control('counters') as FabricCounters;
   }
 
-  override async close(): Promise<void> {
-    if (this.closed) return;
+  protected override async shutDown(): Promise<void> {
     await Promise.all([...this.#clients].map((client) => client.close()));
     if (this.#manual) {
       // Nobody but its owner moves a manual clock, so there is nothing to wait for.
       this.closePorts();
     } else {
-      await super.close();
+      await super.shutDown();
     }
     forgotten.unregister(this);
     this.#control('close');

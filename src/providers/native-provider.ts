@@ -25,6 +25,7 @@ export abstract class NativeProvider implements MulticastProvider {
   abstract readonly name: string;
   readonly #opened = new Map<string, OpenedPort>();
   #listed: readonly PortInfo[] | undefined;
+  #closing: Promise<void> | undefined;
   #closed = false;
 
   /** Opens a port that `ports()` has listed. */
@@ -89,8 +90,13 @@ export abstract class NativeProvider implements MulticastProvider {
    * Waits until every freed handle has left, then lets go of the ports. Memberships that are still
    * alive are freed without a word to their streams, so unsubscribe first. Idempotent.
    */
-  async close(): Promise<void> {
-    if (this.#closed) return;
+  close(): Promise<void> {
+    this.#closing ??= this.shutDown();
+    return this.#closing;
+  }
+
+  /** What `close()` does, once. */
+  protected async shutDown(): Promise<void> {
     this.#closed = true;
     await this.idle();
     this.closePorts();
@@ -123,7 +129,10 @@ export abstract class NativeProvider implements MulticastProvider {
     if (this.#closed) throw closedError(this.name);
     const key = portKey(device, port);
     const known = this.#opened.get(key);
-    if (known !== undefined && !known.native.removed) return known.native;
+    // A deaf port answers ENODEV until the last of its members has been told.
+    if (known !== undefined && (!known.native.removed || known.native.alive > 0)) {
+      return known.native;
+    }
     if (known !== undefined) {
       // The device may have come back; the old port is deaf for good.
       this.#opened.delete(key);
