@@ -111,7 +111,7 @@ describe('wrong usage ends with 2, names the flag, what was given and what is ac
     [['--sl', '-1'], /'--sl <number>' argument '-1' is invalid\. Expected an integer from 0 to 15/],
     [['--for', '5'], /'--for <duration>' argument '5' is invalid\. Expected a duration such as/],
     [['--until', 'x'], /'--until <event>' argument 'x' is invalid\. .* joined, reset, error/],
-    [['--provider', 'x'], /'--provider <name>' argument 'x' is invalid\. .* umad, embedded/],
+    [['--provider', 'x'], /'--provider <name>' argument 'x' is invalid\. .* umad, rdmacm, embedded/],
     [['--qkey'], /'--qkey <number>' argument missing/],
     [
       ['--frobnicate'],

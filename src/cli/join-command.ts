@@ -19,7 +19,7 @@ import { humanLine, inFlagWording, jsonLine } from './event-line.js';
 import { ExitCode, signalExitCode, UsageError } from './exit-code.js';
 import type { GroupArgument } from './group-argument.js';
 import type { JoinFlags } from './join-flags.js';
-import { joinRequest, mgidOf, portOptions, present } from './join-plan.js';
+import { joinRequest, mgidOf, portOptions, present, recordOf } from './join-plan.js';
 import { ASKED, FAILED, leave, leavesFailed } from './leaving.js';
 import type { Ending } from './leaving.js';
 import { chooseProvider } from './provider-choice.js';
@@ -48,7 +48,11 @@ export async function join(
   const start = performance.now();
   const provider = choose(
     flags.provider,
-    { ...target, ...present({ device: flags.device, port: flags.port }) },
+    {
+      ...target,
+      ...present({ device: flags.device, port: flags.port }),
+      record: recordOf(target, flags),
+    },
     portOptions(flags),
   );
   const request = joinRequest(target, flags, provider);

@@ -59,7 +59,7 @@ export function declareJoin(command: Command): Command {
     .addOption(
       new Option(
         '--provider <name>',
-        'umad: the real fabric; embedded: a simulation in this process (default: what is usable, never embedded)',
+        'umad: the fabric, through its subnet manager; rdmacm: through the kernel, also RoCE; embedded: a simulation in this process (default: what is usable, never embedded)',
       ).choices(PROVIDER_NAMES),
     )
     .option('--device <name>', 'RDMA device, mlx5_0 for example (default: the first active one)')

@@ -26,14 +26,10 @@ export function portOptions(flags: JoinFlags): SaPortOptions {
   });
 }
 
-/** The request that argument and flags ask for. */
-export function joinRequest(
-  target: GroupArgument,
-  flags: JoinFlags,
-  provider: MulticastProvider,
-): JoinRequest {
+/** The record that argument and flags ask for. */
+export function recordOf(target: GroupArgument, flags: JoinFlags): McMemberRecordInit {
   const { qkey, pkey, mtu, rate, sl, trafficClass, flowLabel, joinState } = flags;
-  const record: McMemberRecordInit = present<McMemberRecordInit>({
+  return present<McMemberRecordInit>({
     mgid: 'mgid' in target ? target.mgid : undefined,
     qkey,
     pkey,
@@ -44,11 +40,19 @@ export function joinRequest(
     flowLabel,
     joinState,
   });
+}
+
+/** The request that argument and flags ask for. */
+export function joinRequest(
+  target: GroupArgument,
+  flags: JoinFlags,
+  provider: MulticastProvider,
+): JoinRequest {
   return present<JoinRequest>({
     provider,
     device: flags.device,
     port: flags.port,
-    record,
+    record: recordOf(target, flags),
     group: 'group' in target ? target.group : undefined,
     joinTimeoutMs: flags.joinTimeout,
   });

@@ -60,6 +60,7 @@ export function resolveJoinRequest<C>(given: JoinRequest<C>, pin: Pin | undefine
       ...(group === undefined ? {} : { group }),
       ...(device === undefined ? {} : { device }),
       ...(port === undefined ? {} : { port }),
+      record,
     });
     const request = at({ provider, device, port });
     const chosen = pin === undefined ? provider.resolvePort?.(request) : undefined;

@@ -1,7 +1,8 @@
 import type { MulticastProvider } from '../contract/provider.js';
 import { Errno } from '../errors/errno.js';
 import { MulticastError } from '../errors/multicast-error.js';
-import { rdmacm, whyUnreachable } from './rdmacm.js';
+import type { McMemberRecordInit } from '../records/mc-member-record.js';
+import { rdmacm, whyInexpressible, whyUnreachable } from './rdmacm.js';
 import type { RdmacmProvider } from './rdmacm.js';
 import { listPorts } from './select-port.js';
 import { umad } from './umad.js';
@@ -13,6 +14,7 @@ interface Wanted {
   readonly group?: string;
   readonly device?: string;
   readonly port?: number;
+  readonly record?: Readonly<McMemberRecordInit>;
 }
 
 let sharedRdmacm: RdmacmProvider | undefined;
@@ -29,7 +31,7 @@ function reasonAgainst(check: () => string | undefined): string | undefined {
 
 /**
  * The provider of a request that names none, with its default options and shared by all such
- * requests: for an MGID umad, for an IP group rdmacm where it can join it now, else umad. The
+ * requests: for an MGID umad, for an IP group rdmacm where it can join just that now, else umad. The
  * embedded fabric is never chosen: nobody shall take a simulation for the fabric.
  *
  * @throws MulticastError ENODEV that lists what was tried and why each failed.
@@ -38,7 +40,9 @@ export function defaultProvider(request: Wanted): MulticastProvider {
   const tried: string[] = [];
   if (request.group !== undefined) {
     const provider = (sharedRdmacm ??= rdmacm());
-    const reason = reasonAgainst(() => whyUnreachable(provider.ports(), request));
+    const reason =
+      whyInexpressible(request.record ?? {})?.what ??
+      reasonAgainst(() => whyUnreachable(provider.ports(), request));
     if (reason === undefined) return provider;
     tried.push(`rdmacm: ${reason}`);
   }

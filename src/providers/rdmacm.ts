@@ -16,7 +16,7 @@ import { Errno, errnoName } from '../errors/errno.js';
 import { failureMessage } from '../errors/failure-message.js';
 import { MulticastError } from '../errors/multicast-error.js';
 import { recordComponentMask } from '../records/component-mask.js';
-import type { JoinState } from '../records/mc-member-record.js';
+import type { JoinState, McMemberRecordInit } from '../records/mc-member-record.js';
 import { NativeProvider } from './native-provider.js';
 import { checkKnownOptions, checkSaPortOptions } from './sa-port-options.js';
 import { listPorts } from './select-port.js';
@@ -94,6 +94,24 @@ export function whyUnreachable(
       ? 'no active InfiniBand port'
       : `no active port with an IPv${String(parseIpGroup(group).family)} address`;
   return `${what}; ${listPorts(ports)}`;
+}
+
+/** What of a record the kernel cannot be told; undefined when it can be told all of it. */
+export function whyInexpressible(
+  record: Readonly<McMemberRecordInit>,
+): { readonly what: string; readonly fields: readonly string[] } | undefined {
+  const fields = Object.keys(record).filter((field) => !EXPRESSIBLE.includes(field));
+  if (fields.length > 0) {
+    return { what: `takes no ${fields.join(', ')}: it decides them itself`, fields };
+  }
+  const states: readonly JoinState[] = [record.joinState ?? 'full-member'].flat();
+  const joinable = states[0] === 'full-member' || states[0] === 'send-only-full-member';
+  return states.length === 1 && joinable
+    ? undefined
+    : {
+        what: `joins as 'full-member' or 'send-only-full-member' and not as ${states.join(', ')}`,
+        fields: ['joinState'],
+      };
 }
 
 class Rdmacm extends NativeProvider implements RdmacmProvider {
@@ -187,21 +205,9 @@ class Rdmacm extends NativeProvider implements RdmacmProvider {
         `the kernel's RDMA CM ${what}; leave that out, or use the umad provider on an InfiniBand port`,
         { status: Errno.EOPNOTSUPP, fields, device, port, mgid: record.mgid },
       );
-    const others = Object.keys(record).filter((field) => !EXPRESSIBLE.includes(field));
-    if (others.length > 0) {
-      throw refuse(`takes no ${others.join(', ')}: it decides them itself`, others);
-    }
-    if (componentMask !== recordComponentMask(record)) {
-      throw refuse('takes no componentMask', []);
-    }
-    const states: readonly JoinState[] = [record.joinState ?? 'full-member'].flat();
-    const joinable = states[0] === 'full-member' || states[0] === 'send-only-full-member';
-    if (states.length !== 1 || !joinable) {
-      throw refuse(
-        `joins as 'full-member' or 'send-only-full-member' and not as ${states.join(', ')}`,
-        ['joinState'],
-      );
-    }
+    const refusal = whyInexpressible(record);
+    if (refusal !== undefined) throw refuse(refusal.what, refusal.fields);
+    if (componentMask !== recordComponentMask(record)) throw refuse('takes no componentMask', []);
   }
 }
 
