@@ -1,55 +1,13 @@
-import { spawn } from 'node:child_process';
-import { fileURLToPath } from 'node:url';
 import { describe, expect, it } from 'vitest';
-
-const root = fileURLToPath(new URL('../..', import.meta.url));
-
-interface End {
-  code: number | null;
-  signal: NodeJS.Signals | null;
-  output: string;
-}
-
-// What every program starts with: a fabric, three groups joined, and `joined` once they are.
-const start = `
-  import { embeddedFabric, joinMulticast$, rejoinOnReset } from 'rx-ib-multicast';
-  const fabric = embeddedFabric({ delayMs: 1 });
-  const creation = { qkey: 1, pkey: 0xffff, sl: 0, trafficClass: 0, flowLabel: 0 };
-  const joins = (of) => of.map((n) =>
-    joinMulticast$({ provider: fabric, record: { mgid: 'ff12::' + n, ...creation } }));
-  const report = () => console.log(JSON.stringify({
-    members: fabric.members().length,
-    made: fabric.stats().joinsStarted,
-    freed: fabric.stats().handlesFreed,
-  }));
-`;
-
-/** Runs a program to its end; one that hangs is killed and shows SIGKILL. */
-function run(body: string, limitMs = 15_000): Promise<End> {
-  return new Promise((resolve) => {
-    const child = spawn(process.execPath, ['--input-type=module', '-e', `${start}\n${body}`], {
-      cwd: root,
-      stdio: ['ignore', 'pipe', 'pipe'],
-    });
-    let output = '';
-    for (const stream of [child.stdout, child.stderr]) {
-      stream.setEncoding('utf8').on('data', (text: string) => (output += text));
-    }
-    const timer = setTimeout(() => child.kill('SIGKILL'), limitMs);
-    child.once('close', (code, signal) => {
-      clearTimeout(timer);
-      resolve({ code, signal, output });
-    });
-  });
-}
+import { runProgram } from './run-program.js';
 
 describe('a process', () => {
   it('ends by itself when nothing is joined', async () => {
-    expect(await run('fabric.stats();')).toMatchObject({ code: 0, signal: null });
+    expect(await runProgram('fabric.stats();')).toMatchObject({ code: 0, signal: null });
   });
 
   it('ends by itself after the last membership has left', async () => {
-    const end = await run(`
+    const end = await runProgram(`
       const subscriptions = joins([1, 2, 3]).map((join) => join.subscribe());
       setTimeout(() => subscriptions.forEach((s) => s.unsubscribe()), 100);
       process.on('exit', report);
@@ -59,12 +17,12 @@ describe('a process', () => {
   });
 
   it('stays while it is a member', async () => {
-    const end = await run('joins([1]).forEach((join) => join.subscribe());', 1500);
+    const end = await runProgram('joins([1]).forEach((join) => join.subscribe());', 1500);
     expect(end.signal).toBe('SIGKILL');
   });
 
   it('does not stay for a membership with ref: false', async () => {
-    const end = await run(`
+    const end = await runProgram(`
       const loose = embeddedFabric({ ref: false });
       joinMulticast$({ provider: loose, record: { mgid: 'ff12::1', ...creation }, joinTimeoutMs: Infinity })
         .subscribe();
@@ -73,7 +31,7 @@ describe('a process', () => {
   });
 
   it('does not stay for a manual clock that nobody moves', async () => {
-    const end = await run(`
+    const end = await runProgram(`
       const manual = embeddedFabric({ clock: 'manual' });
       joinMulticast$({ provider: manual, record: { mgid: 'ff12::1', ...creation }, joinTimeoutMs: Infinity })
         .subscribe();
@@ -94,7 +52,7 @@ describe('a process', () => {
   for (const moment of moments) {
     for (const [how, act, code] of ends) {
       it(`leaves at ${how} ${moment}`, async () => {
-        const end = await run(`
+        const end = await runProgram(`
           process.on('exit', report);
           const go = () => { ${act}; };
           const at = ${JSON.stringify(moment)};
@@ -122,7 +80,7 @@ describe('a process', () => {
 
 describe('worker.terminate()', () => {
   it('neither crashes nor hangs in the middle of a storm, 30 of 30', async () => {
-    const end = await run(
+    const end = await runProgram(
       `
       const { Worker } = await import('node:worker_threads');
       const storm = \`

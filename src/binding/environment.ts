@@ -67,45 +67,56 @@ function portInfo({ gidWords, ...info }: NativePortInfo): PortInfo {
 /** One join at a native port. */
 export class NativeHandle {
   constructor(
-    readonly port: NativePort,
+    readonly use: PortUse,
     readonly id: number,
     /** Undefined once freed. */
     public callback: JoinCallback | undefined,
   ) {}
 }
 
-/** A port that this JavaScript environment has open. Several providers may share it. */
-export class NativePort {
-  readonly #environment: Environment;
-  readonly #manual: boolean;
-  /** Whether a membership keeps the process alive. */
-  readonly #ref: boolean;
-  readonly id: number;
-  users = 0;
-  alive = 0;
+/** A port that this JavaScript environment has open. */
+class NativePort {
+  readonly uses = new Set<PortUse>();
   /** A handle was freed, and the port has not been found at rest since. */
   leaving = false;
   /** The device is gone for good; another open may find it again. */
   removed = false;
-  readonly #waiting: (() => void)[] = [];
+  readonly waiting: (() => void)[] = [];
 
   constructor(
-    environment: Environment,
-    id: number,
-    manual: boolean,
-    ref: boolean,
+    readonly id: number,
+    readonly manual: boolean,
     /** For diagnostics. */
     readonly place: Pick<DiagnosticMessage, 'provider' | 'device' | 'port'>,
-  ) {
-    this.#environment = environment;
-    this.id = id;
-    this.#manual = manual;
-    this.#ref = ref;
-  }
+  ) {}
 
   /** Whether the loop has to go on for this port. A manual clock moves for nobody. */
   get holds(): boolean {
-    return !this.#manual && (this.leaving || (this.#ref && this.alive > 0));
+    if (this.manual) return false;
+    if (this.leaving) return true;
+    for (const use of this.uses) if (use.ref && use.alive > 0) return true;
+    return false;
+  }
+}
+
+/** What one provider does with a port. Several may share the port. */
+export class PortUse {
+  readonly #environment: Environment;
+  readonly port: NativePort;
+  /** Whether a membership keeps the process alive. */
+  readonly ref: boolean;
+  /** Handles of this use that are not freed. */
+  alive = 0;
+
+  constructor(environment: Environment, port: NativePort, ref: boolean) {
+    this.#environment = environment;
+    this.port = port;
+    this.ref = ref;
+    port.uses.add(this);
+  }
+
+  get removed(): boolean {
+    return this.port.removed;
   }
 
   join(
@@ -118,33 +129,26 @@ export class NativePort {
     return this.#environment.join(this, record, mgid, componentMask, callback, group);
   }
 
+  /** Counters of the port, whoever uses it. */
   stats(): PortStats {
-    return this.#environment.stats(this.id);
+    return this.#environment.stats(this.port.id);
   }
 
-  state(): PortInfo {
-    return portInfo(translated(() => this.#environment.addon.portState(this.id)));
-  }
-
-  /** Resolves when every freed handle has left the fabric. */
+  /** Resolves when every handle of the port that was freed has left the fabric. */
   idle(): Promise<void> {
-    if (!this.#environment.addon.unsettled(this.id)) return Promise.resolve();
-    this.leaving = true;
-    this.#environment.updateHold();
-    return new Promise((resolve) => this.#waiting.push(resolve));
+    return this.#environment.idle(this.port);
   }
 
-  /** The engine may have come to rest. */
-  lookSettled(): void {
-    if (!this.leaving || this.#environment.addon.unsettled(this.id)) return;
-    this.leaving = false;
-    for (const resolve of this.#waiting.splice(0)) resolve();
+  /** Frees what is still alive, without a word to anybody. */
+  abandon(): void {
+    if (this.alive > 0) this.#environment.abandon(this);
   }
 
-  /** Ends the use by one provider; the last one closes the port and frees what it holds. */
+  /** Ends the use; the last one closes the port. What has not left by then is left behind. */
   close(): void {
-    this.users -= 1;
-    if (this.users === 0) this.#environment.closePort(this);
+    this.abandon();
+    this.port.uses.delete(this);
+    if (this.port.uses.size === 0) this.#environment.closePort(this.port);
   }
 }
 
@@ -159,7 +163,7 @@ export class Environment {
   readonly #ports = new Map<number, NativePort>();
   #held = false;
   #exitDrainMs = 0;
-  /** Handles that were alive when their port was closed: each is a subscription that was forgotten. */
+  /** Handles that were alive when their provider was closed: each is a subscription that was forgotten. */
   abandoned = 0;
 
   constructor() {
@@ -190,34 +194,43 @@ export class Environment {
     });
   }
 
-  openPort(kind: PortKind, options: NativePortOptions, manual: boolean, ref: boolean): NativePort {
+  openPort(kind: PortKind, options: NativePortOptions, manual: boolean, ref: boolean): PortUse {
     const id = translated(() => this.addon.openPort(kind, options));
     this.#exitDrainMs = Math.max(this.#exitDrainMs, options.exitDrainMs);
     let port = this.#ports.get(id);
     if (port === undefined) {
       const { device, port: number } = options;
-      port = new NativePort(this, id, manual, ref, { provider: kind, device, port: number });
+      port = new NativePort(id, manual, { provider: kind, device, port: number });
       this.#ports.set(id, port);
     }
-    port.users += 1;
-    return port;
+    return new PortUse(this, port, ref);
   }
 
-  closePort(port: NativePort): void {
+  abandon(use: PortUse): void {
     for (const handle of [...this.#handles.values()]) {
-      if (handle.port !== port) continue;
+      if (handle.use !== use) continue;
       this.abandoned += 1;
       this.free(handle);
     }
+  }
+
+  closePort(port: NativePort): void {
     this.#ports.delete(port.id);
     this.addon.closePort(port.id);
     // What was left of it is gone with the port; who waits for that waits no longer.
-    port.lookSettled();
+    this.#lookSettled(port);
     this.updateHold();
   }
 
+  idle(port: NativePort): Promise<void> {
+    if (!this.addon.unsettled(port.id)) return Promise.resolve();
+    port.leaving = true;
+    this.updateHold();
+    return new Promise((resolve) => port.waiting.push(resolve));
+  }
+
   join(
-    port: NativePort,
+    use: PortUse,
     record: Readonly<McMemberRecordInit>,
     mgid: string,
     componentMask: bigint,
@@ -225,10 +238,10 @@ export class Environment {
     group?: string,
   ): NativeHandle {
     writeRequest(this.#outgoing, record, mgid, componentMask, group);
-    const id = translated(() => this.addon.join(port.id));
-    const handle = new NativeHandle(port, id, callback);
+    const id = translated(() => this.addon.join(use.port.id));
+    const handle = new NativeHandle(use, id, callback);
     this.#handles.set(id, handle);
-    port.alive += 1;
+    use.alive += 1;
     this.updateHold();
     return handle;
   }
@@ -238,9 +251,10 @@ export class Environment {
     if (handle.callback === undefined) return;
     handle.callback = undefined;
     this.#handles.delete(handle.id);
-    handle.port.alive -= 1;
-    handle.port.leaving = true;
-    this.addon.free(handle.port.id, handle.id);
+    const { use } = handle;
+    use.alive -= 1;
+    use.port.leaving = true;
+    this.addon.free(use.port.id, handle.id);
     this.updateHold();
   }
 
@@ -312,9 +326,16 @@ export class Environment {
     this.addon.hold(held);
   }
 
+  /** The engine may have come to rest. */
+  #lookSettled(port: NativePort): void {
+    if (!port.leaving || this.addon.unsettled(port.id)) return;
+    port.leaving = false;
+    for (const resolve of port.waiting.splice(0)) resolve();
+  }
+
   #dispatch(count: number): void {
     if (count === 0) {
-      for (const port of [...this.#ports.values()]) port.lookSettled();
+      for (const port of [...this.#ports.values()]) this.#lookSettled(port);
       this.updateHold();
       return;
     }
@@ -327,7 +348,7 @@ export class Environment {
     for (const [handle, completion] of batch) {
       // Nobody may have been a member when the device went: the next join is then the first to know.
       if (completion.reason === 'device-removed' || completion.status === Errno.ENODEV) {
-        handle.port.removed = true;
+        handle.use.port.removed = true;
       }
       try {
         handle.callback?.(completion);

@@ -2,7 +2,7 @@ import { inspect } from 'node:util';
 import { gidText, gidWordsOf } from '../binding/gid-words.js';
 import { joinStatesOf } from '../binding/exchange.js';
 import { nativeEnvironment } from '../binding/environment.js';
-import type { Environment, NativePort } from '../binding/environment.js';
+import type { Environment, PortUse } from '../binding/environment.js';
 import type { MulticastProvider, PortInfo, SaPortOptions } from '../contract/provider.js';
 import { Errno } from '../errors/errno.js';
 import { MulticastError } from '../errors/multicast-error.js';
@@ -14,6 +14,7 @@ import {
   SA_PORT_OPTIONS,
 } from './sa-port-options.js';
 import type { CheckedSaPortOptions } from './sa-port-options.js';
+import type { OpenedPort } from './native-provider.js';
 import { SaProvider } from './sa-provider.js';
 import { listPorts } from './select-port.js';
 
@@ -192,6 +193,19 @@ function checkPkeys(pkeys: readonly number[]): readonly number[] {
   return pkeys as readonly number[];
 }
 
+interface Remains {
+  readonly fabric: number;
+  /** Ports of the fabric's own clients and of those made by `client()`. */
+  readonly opened: Map<string, OpenedPort>[];
+}
+
+// Whoever is joined holds its provider, and a client holds its fabric: so what nobody can reach has
+// no memberships, but its ports and threads would stay.
+const forgotten = new FinalizationRegistry<Remains>(({ fabric, opened }) => {
+  for (const ports of opened) for (const { native } of ports.values()) native.close();
+  nativeEnvironment().fabric('close', fabric);
+});
+
 /** The SA clients of one process on a fabric. */
 class Clients extends SaProvider {
   readonly name = 'embedded';
@@ -201,15 +215,22 @@ class Clients extends SaProvider {
     private readonly portOptions: CheckedSaPortOptions,
     private readonly manual: boolean,
     private readonly seed: number,
+    /** Keeps the fabric as long as somebody uses it. */
+    readonly owner: EmbeddedFabric | undefined,
   ) {
     super();
+  }
+
+  /** What is open, for whoever closes it once nobody can reach this any more. */
+  get openedPorts(): Map<string, OpenedPort> {
+    return this.opened;
   }
 
   ports(): PortInfo[] {
     return nativeEnvironment().discover('embedded', this.fabric);
   }
 
-  protected open(environment: Environment, device: string, port: number): NativePort {
+  protected open(environment: Environment, device: string, port: number): PortUse {
     const index = this.indexOf(device);
     return environment.openPort(
       'embedded',
@@ -243,21 +264,17 @@ class Clients extends SaProvider {
   }
 }
 
-// A fabric that is no longer reachable has no memberships either: whoever joined it holds it.
-const forgotten = new FinalizationRegistry<number>((fabric) => {
-  nativeEnvironment().fabric('close', fabric);
-});
-
 class Fabric extends Clients implements EmbeddedFabric {
   readonly #manual: boolean;
   readonly #clients = new Set<Clients>();
+  readonly #allOpened = [this.opened];
   #lastSeed: number;
 
   constructor(fabric: number, options: CheckedSaPortOptions, manual: boolean, seed: number) {
-    super(fabric, options, manual, seed);
+    super(fabric, options, manual, seed, undefined);
     this.#manual = manual;
     this.#lastSeed = seed;
-    forgotten.register(this, fabric, this);
+    forgotten.register(this, { fabric, opened: this.#allOpened }, this);
   }
 
   client(options: SaPortOptions = {}): MulticastProvider & { close(): Promise<void> } {
@@ -268,8 +285,10 @@ class Fabric extends Clients implements EmbeddedFabric {
       checkSaPortOptions(options),
       this.#manual,
       this.#lastSeed,
+      this,
     );
     this.#clients.add(client);
+    this.#allOpened.push(client.openedPorts);
     return client;
   }
 

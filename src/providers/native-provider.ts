@@ -1,5 +1,5 @@
 import { closedError, NativeHandle, nativeEnvironment } from '../binding/environment.js';
-import type { Environment, NativePort } from '../binding/environment.js';
+import type { Environment, PortUse } from '../binding/environment.js';
 import { PORT_STATS_FIELDS } from '../binding/stats-fields.js';
 import type {
   JoinCallback,
@@ -10,10 +10,11 @@ import type {
 import type { ResolvedJoinRequest } from '../contract/request.js';
 import type { PortStats, ProviderStats } from '../contract/stats.js';
 
-interface OpenedPort {
+/** A port as a provider keeps it. */
+export interface OpenedPort {
   readonly device: string;
   readonly port: number;
-  readonly native: NativePort;
+  readonly native: PortUse;
 }
 
 function portKey(device: string, port: number): string {
@@ -23,13 +24,14 @@ function portKey(device: string, port: number): string {
 /** A provider behind the addon: keeps the ports that it has open. */
 export abstract class NativeProvider implements MulticastProvider {
   abstract readonly name: string;
-  readonly #opened = new Map<string, OpenedPort>();
+  /** For whoever closes what a forgotten provider has left open. */
+  protected readonly opened: Map<string, OpenedPort> = new Map();
   #listed: readonly PortInfo[] | undefined;
   #closing: Promise<void> | undefined;
   #closed = false;
 
   /** Opens a port that `ports()` has listed. */
-  protected abstract open(environment: Environment, device: string, port: number): NativePort;
+  protected abstract open(environment: Environment, device: string, port: number): PortUse;
 
   /** Every port there is, opened or not. */
   abstract ports(): PortInfo[];
@@ -44,7 +46,7 @@ export abstract class NativeProvider implements MulticastProvider {
     if (this.#closed) throw closedError(this.name);
     if (request.device !== undefined && request.port !== undefined) {
       const { device, port } = request;
-      if (this.#opened.has(portKey(device, port))) return { device, port };
+      if (this.opened.has(portKey(device, port))) return { device, port };
     }
     if (this.#listed === undefined) {
       // Many joins are often made in one go; the ports are looked up once for all of them.
@@ -71,11 +73,11 @@ export abstract class NativeProvider implements MulticastProvider {
   }
 
   async idle(): Promise<void> {
-    await Promise.all([...this.#opened.values()].map(({ native }) => native.idle()));
+    await Promise.all([...this.opened.values()].map(({ native }) => native.idle()));
   }
 
   stats(): ProviderStats {
-    const ports = [...this.#opened.values()].map(({ device, port, native }) => ({
+    const ports = [...this.opened.values()].map(({ device, port, native }) => ({
       device,
       port,
       ...native.stats(),
@@ -98,6 +100,7 @@ export abstract class NativeProvider implements MulticastProvider {
   /** What `close()` does, once. */
   protected async shutDown(): Promise<void> {
     this.#closed = true;
+    for (const { native } of this.opened.values()) native.abandon();
     await this.idle();
     this.closePorts();
   }
@@ -112,8 +115,8 @@ export abstract class NativeProvider implements MulticastProvider {
 
   protected closePorts(): void {
     this.#closed = true;
-    for (const { native } of this.#opened.values()) native.close();
-    this.#opened.clear();
+    for (const { native } of this.opened.values()) native.close();
+    this.opened.clear();
   }
 
   /** The place of a request: as it was resolved, or else resolved now. */
@@ -125,21 +128,21 @@ export abstract class NativeProvider implements MulticastProvider {
   }
 
   /** The port, opened if it is not. */
-  protected openedPort(device: string, port: number): NativePort {
+  protected openedPort(device: string, port: number): PortUse {
     if (this.#closed) throw closedError(this.name);
     const key = portKey(device, port);
-    const known = this.#opened.get(key);
+    const known = this.opened.get(key);
     // A deaf port answers ENODEV until the last of its members has been told.
     if (known !== undefined && (!known.native.removed || known.native.alive > 0)) {
       return known.native;
     }
     if (known !== undefined) {
       // The device may have come back; the old port is deaf for good.
-      this.#opened.delete(key);
+      this.opened.delete(key);
       known.native.close();
     }
     const native = this.open(nativeEnvironment(), device, port);
-    this.#opened.set(key, { device, port, native });
+    this.opened.set(key, { device, port, native });
     return native;
   }
 }

@@ -2,7 +2,7 @@ import { isIP } from 'node:net';
 import { inspect } from 'node:util';
 import { parseIpGroup } from '../address/ip-group.js';
 import { nativeEnvironment } from '../binding/environment.js';
-import type { Environment, NativePort } from '../binding/environment.js';
+import type { Environment, PortUse } from '../binding/environment.js';
 import type {
   JoinCallback,
   JoinCompletion,
@@ -193,7 +193,7 @@ class Rdmacm extends NativeProvider implements RdmacmProvider {
     );
   }
 
-  protected open(environment: Environment, device: string, port: number): NativePort {
+  protected open(environment: Environment, device: string, port: number): PortUse {
     const { ref, ...options } = this.#options;
     return environment.openPort('rdmacm', { ...options, device, port }, false, ref);
   }

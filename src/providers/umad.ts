@@ -1,5 +1,5 @@
 import { nativeEnvironment } from '../binding/environment.js';
-import type { Environment, NativePort } from '../binding/environment.js';
+import type { Environment, PortUse } from '../binding/environment.js';
 import type { MulticastProvider, PortInfo, SaPortOptions } from '../contract/provider.js';
 import { checkKnownOptions, checkSaPortOptions, nativePortOptions } from './sa-port-options.js';
 import { SA_PORT_OPTIONS } from './sa-port-options.js';
@@ -27,7 +27,7 @@ class Umad extends SaProvider implements UmadProvider {
     return nativeEnvironment().discover('umad');
   }
 
-  protected open(environment: Environment, device: string, port: number): NativePort {
+  protected open(environment: Environment, device: string, port: number): PortUse {
     const options = { ...nativePortOptions(this.#options), device, port };
     return environment.openPort('umad', options, false, this.#options.ref);
   }
