@@ -123,8 +123,11 @@ async function run(fabric, host, [program, ...args]) {
   });
   const code = await new Promise((resolve) => {
     child.once('error', (error) => {
-      process.stderr.write(`fabric: ${program}: ${error.message}\n`);
-      resolve(error.code === 'ENOENT' ? 127 : 126);
+      const missing = error.code === 'ENOENT';
+      process.stderr.write(
+        missing ? `command not found: ${program}\n` : `fabric: ${program}: ${error.message}\n`,
+      );
+      resolve(missing ? 127 : 126);
     });
     child.once('exit', (status, signal) =>
       resolve(signal === null ? status : 128 + constants.signals[signal]),

@@ -113,8 +113,20 @@ describe('humanLine', () => {
     expect(lines).toEqual([
       '    0.004s  joined  ff12:cafe::10  mlid 0xc001  mtu 2048  rate 10 Gb/s  qkey 0xb1b  pkey 0xffff  sl 0  full-member,send-only-non-member',
       '   12.346s  reset   ff12:cafe::10  ENETRESET membership-lost: the subnet manager no longer knows the membership: the membership is lost; join again to go on receiving (see --rejoin)',
-      '  123.456s  error   ff12:cafe::10  EINVAL: the group does not exist and the record has too few fields to create it; give the missing fields; SA status 0x0600 INSUFFICIENT_COMPONENTS; fields: qkey',
+      '  123.456s  error   ff12:cafe::10  EINVAL: the group does not exist and the record has too few fields to create it; give the missing flags; SA status 0x0600 INSUFFICIENT_COMPONENTS; flags: --qkey',
     ]);
+  });
+
+  it('names a field that no flag sets as it is', () => {
+    const details = {
+      ...place,
+      status: -22,
+      saStatus: 0x200,
+      fields: ['trafficClass', 'hopLimit'],
+    };
+    expect(humanLine(failed(failure(details)), mgid, 0)).toMatch(
+      /; flags: --traffic-class, hopLimit$/,
+    );
   });
 
   it('shows codes that have no value', () => {

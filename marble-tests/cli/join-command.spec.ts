@@ -269,6 +269,13 @@ describe('wrong usage', () => {
     );
   });
 
+  it('an option that the provider refuses, with its flag', async () => {
+    const refusing = () => embeddedFabric({ requestTimeoutMs: 0.5 });
+    await expect(join({ mgid }, {}, terminal, refusing)).rejects.toThrow(
+      /^--request-timeout is 0.5; expected a number of milliseconds from 1/,
+    );
+  });
+
   it('an empty name of a device', async () => {
     await expect(run({ device: '' })).rejects.toThrow(/^device is ''; expected the name/);
   });

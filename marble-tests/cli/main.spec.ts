@@ -111,7 +111,14 @@ describe('wrong usage ends with 2, names the flag, what was given and what is ac
     [['--sl', '-1'], /'--sl <number>' argument '-1' is invalid\. Expected an integer from 0 to 15/],
     [['--for', '5'], /'--for <duration>' argument '5' is invalid\. Expected a duration such as/],
     [['--until', 'x'], /'--until <event>' argument 'x' is invalid\. .* joined, reset, error/],
-    [['--provider', 'x'], /'--provider <name>' argument 'x' is invalid\. .* umad, rdmacm, embedded/],
+    [
+      ['--provider', 'x'],
+      /'--provider <name>' argument 'x' is invalid\. .* umad, rdmacm, embedded/,
+    ],
+    [
+      ['--request-timeout', '0.5ms', ...simulated],
+      /'--request-timeout <duration>' argument '0.5ms' is invalid\. .* at least 1ms and at most 596h/,
+    ],
     [['--qkey'], /'--qkey <number>' argument missing/],
     [
       ['--frobnicate'],

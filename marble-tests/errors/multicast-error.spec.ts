@@ -113,6 +113,19 @@ describe('saStatusName', () => {
 });
 
 describe('failureMessage', () => {
+  it('tells a refusal that differs in fields from one that does not say why', () => {
+    const refused = { status: -22, saStatus: 0x0200 };
+    expect(failureMessage({ ...refused, fields: ['mtu'] })).toMatch(
+      /differs from the existing group.*; fields: mtu$/,
+    );
+    for (const details of [refused, { ...refused, fields: [] }]) {
+      expect(failureMessage(details)).toMatch(
+        /refused the record; check .*P_Key.*MTU.*full-member/,
+      );
+      expect(failureMessage(details)).not.toMatch(/differs/);
+    }
+  });
+
   it('says where, what and what to do', () => {
     const message = failureMessage({
       status: -22,

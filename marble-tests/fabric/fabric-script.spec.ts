@@ -7,6 +7,11 @@ import { describe, expect, it } from 'vitest';
 import { fabricAvailable, startFabric } from '../../scripts/fabric/simulator.mjs';
 
 const SCRIPT = fileURLToPath(new URL('../../scripts/fabric.mjs', import.meta.url));
+const CLI = fileURLToPath(new URL('../../dist/cli/main.js', import.meta.url));
+const KEYBOARD = fileURLToPath(new URL('press-ctrl-c.py', import.meta.url));
+const JOIN = 'join ff12:cafe::10 --provider umad --qkey 0xb1b --pkey 0xffff --sl 0'
+  .concat(' --traffic-class 0 --flow-label 0')
+  .split(' ');
 const available = fabricAvailable();
 
 /** Whether a process runs; one that has ended but was not collected does not. */
@@ -17,6 +22,16 @@ function lives(pid: number): boolean {
   } catch {
     return false;
   }
+}
+
+/** Runs a command on a fabric in a terminal of its own; Ctrl-C is pressed once it prints a text. */
+async function pressCtrlC(when: string, ...command: string[]) {
+  const args = [KEYBOARD, when, process.execPath, SCRIPT, ...command];
+  const child = spawn('python3', args, { stdio: ['ignore', 'pipe', 'inherit'] });
+  let shown = '';
+  child.stdout.setEncoding('utf8').on('data', (text: string) => (shown += text));
+  const [code] = (await once(child, 'close')) as [number | null];
+  return { code, shown };
 }
 
 function start(...args: string[]) {
@@ -81,6 +96,29 @@ describe.skipIf(!available.ok)(
       expect(await none.ended).toBe(2);
       const missing = start('rxib-no-such-program');
       expect(await missing.ended).toBe(127);
+      expect(missing.stderr).toBe('command not found: rxib-no-such-program\n');
+    });
+
+    it('leaves the simulator and OpenSM running when Ctrl-C is pressed in a terminal', async () => {
+      const run = await pressCtrlC(
+        'ready',
+        process.execPath,
+        '-e',
+        `const pid = Number(process.env.RXIB_FABRIC_SM_PID);
+       process.on('SIGINT', () => setTimeout(() => {
+         process.kill(pid, 0); console.log('OpenSM runs'); process.exit(130) }, 300));
+       setInterval(() => {}, 1000); console.log('ready', pid)`,
+      );
+      expect(run.shown).toContain('OpenSM runs');
+      expect(run.code).toBe(130);
+      expect(lives(Number(/ready (\d+)/.exec(run.shown)?.[1]))).toBe(false);
+    });
+
+    it('lets the command line leave its group when Ctrl-C is pressed in a terminal', async () => {
+      const run = await pressCtrlC('  joined', process.execPath, CLI, ...JOIN);
+      expect(run.code).toBe(130);
+      // What the command line and the script would say of a leave without an answer.
+      expect(run.shown).not.toMatch(/waiting|gave up|did not take|simulator ended/);
     });
   },
 );

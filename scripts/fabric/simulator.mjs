@@ -103,9 +103,12 @@ class Child {
   constructor(program, args, { setpriv, ...options }) {
     // Were this process killed outright, an orphaned ibsim would spin on its closed console; the
     // kernel ends the children instead where setpriv can ask it to.
+    // In a session of its own, out of reach of the terminal: Ctrl-C is for the command on the fabric,
+    // which then leaves its groups at the simulator and OpenSM.
+    const settings = { ...options, detached: true };
     this.process = setpriv
-      ? spawn(setpriv, ['--pdeathsig', 'KILL', program, ...args], options)
-      : spawn(program, args, options);
+      ? spawn(setpriv, ['--pdeathsig', 'KILL', program, ...args], settings)
+      : spawn(program, args, settings);
     this.output = '';
     this.running = true;
     for (const stream of [this.process.stdout, this.process.stderr]) {

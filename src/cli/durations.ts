@@ -5,6 +5,8 @@ const UNIT_MS: Readonly<Record<string, number>> = { ms: 1, s: 1_000, m: 60_000, 
 
 /** Which durations a flag accepts. */
 export interface DurationForm {
+  /** The smallest duration in milliseconds, for flags that accept none below it. */
+  leastMs?: number;
   /** What 0 means, for flags that accept it. */
   zero?: string;
   /** What `inf` means, for flags that accept it. */
@@ -16,7 +18,12 @@ function accepted(form: DurationForm): string {
     ...(form.infinite === undefined ? [] : [`inf: ${form.infinite}`]),
     ...(form.zero === undefined ? [] : [`0: ${form.zero}`]),
   ];
-  const least = form.zero === undefined ? 'above 0 and ' : '';
+  const least =
+    form.leastMs !== undefined
+      ? `at least ${String(form.leastMs)}ms and `
+      : form.zero === undefined
+        ? 'above 0 and '
+        : '';
   const also = special.length === 0 ? '' : ` (${special.join('; ')})`;
   return `Expected a duration such as 500ms, 3s or 2m, ${least}at most 596h${also}.`;
 }
@@ -34,7 +41,10 @@ export function parseDuration(text: string, form: DurationForm): number {
     /^(\d+(?:\.\d+)?)(ms|s|m|h)$/.exec(text === '0' ? '0ms' : text) ?? [];
   const milliseconds = Number(number) * (UNIT_MS[unit] ?? NaN);
   // What did not match is NaN, which no comparison lets through.
-  const inRange = milliseconds <= MAX_TIMER_MS && (milliseconds > 0 || form.zero !== undefined);
+  const inRange =
+    milliseconds <= MAX_TIMER_MS &&
+    milliseconds >= (form.leastMs ?? 0) &&
+    (milliseconds > 0 || form.zero !== undefined);
   if (!inRange) {
     throw new InvalidArgumentError(accepted(form));
   }

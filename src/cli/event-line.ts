@@ -6,6 +6,9 @@ import { hex } from './numbers.js';
 /** What the library's messages call a thing, and what it is called here. */
 const FLAG_WORDING: readonly (readonly [api: string, flag: string])[] = [
   ['joinTimeoutMs', '--join-timeout'],
+  ['requestTimeoutMs', '--request-timeout'],
+  ['auditIntervalMs', '--audit-interval'],
+  ['give the missing fields', 'give the missing flags'],
   ['pass provider: embeddedFabric()', 'use --provider embedded'],
   [' (see rejoinOnReset)', ' (see --rejoin)'],
 ];
@@ -13,6 +16,26 @@ const FLAG_WORDING: readonly (readonly [api: string, flag: string])[] = [
 /** A message of the library in the words of the command line. */
 export function inFlagWording(message: string): string {
   return FLAG_WORDING.reduce((text, [api, flag]) => text.replaceAll(api, flag), message);
+}
+
+/** The fields of a record that have a flag, and the flag. */
+const FIELD_FLAGS: Readonly<Record<string, string>> = {
+  qkey: '--qkey',
+  pkey: '--pkey',
+  mtu: '--mtu',
+  rate: '--rate',
+  sl: '--sl',
+  trafficClass: '--traffic-class',
+  flowLabel: '--flow-label',
+  joinState: '--join-state',
+};
+
+/** The list of fields at the end of a message, as flags. A field without a flag keeps its name. */
+function withFlags(message: string, fields: readonly string[] = []): string {
+  const list = `; fields: ${fields.join(', ')}`;
+  if (fields.length === 0 || !message.endsWith(list)) return message;
+  const flags = fields.map((field) => FIELD_FLAGS[field] ?? field);
+  return `${message.slice(0, -list.length)}; flags: ${flags.join(', ')}`;
 }
 
 /** One event as a JSON object without line breaks. */
@@ -54,7 +77,8 @@ function messageText(error: MulticastError, mgid: string | undefined): string {
   const at = error.message.indexOf(marker);
   const place = error.message.slice(0, Math.max(at, 0));
   const redundant = at >= 0 && (place === '' || place.startsWith(mgid ?? '\0'));
-  return inFlagWording(redundant ? error.message.slice(at + marker.length) : error.message);
+  const message = redundant ? error.message.slice(at + marker.length) : error.message;
+  return inFlagWording(withFlags(message, error.fields));
 }
 
 /** One event as an aligned line for people: time since start, type, group, and what is known. */

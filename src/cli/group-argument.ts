@@ -6,7 +6,7 @@ import { canonicalMgid } from '../address/mgid.js';
 export type GroupArgument = { readonly mgid: string } | { readonly group: string };
 
 const FORMS =
-  'Expected an MGID such as ff12:cafe::10 (:: to have one assigned), an IPv4 group such as 239.1.2.3, or ip: and an IPv6 group such as ip:ff05::1234.';
+  'Expected an MGID such as ff12:cafe::10 (:: to have one assigned), an IPv4 group such as 239.1.2.3, or ip: and an IPv6 group such as ip:ff02::1234.';
 
 function why(error: unknown): string {
   // The form that the library expects is one of several here.

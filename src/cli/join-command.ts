@@ -25,13 +25,25 @@ import type { Ending } from './leaving.js';
 import { chooseProvider } from './provider-choice.js';
 import type { Terminal } from './terminal.js';
 
+/** Misuse of the library is wrong usage here: the values come from the flags. */
+function usageOf(error: unknown): unknown {
+  return error instanceof TypeError || error instanceof RangeError
+    ? new UsageError(inFlagWording(error.message))
+    : error;
+}
+
+function asUsage<T>(act: () => T): T {
+  try {
+    return act();
+  } catch (error) {
+    throw usageOf(error);
+  }
+}
+
 /** How a stream that ended with an error ends the command. */
 function endingOf(error: unknown): Ending {
   if (error instanceof MulticastError) return FAILED;
-  if (error instanceof TypeError || error instanceof RangeError) {
-    throw new UsageError(inFlagWording(error.message));
-  }
-  throw error;
+  throw usageOf(error);
 }
 
 /**
@@ -46,14 +58,16 @@ export async function join(
   choose: typeof chooseProvider = chooseProvider,
 ): Promise<number> {
   const start = performance.now();
-  const provider = choose(
-    flags.provider,
-    {
-      ...target,
-      ...present({ device: flags.device, port: flags.port }),
-      record: recordOf(target, flags),
-    },
-    portOptions(flags),
+  const provider = asUsage(() =>
+    choose(
+      flags.provider,
+      {
+        ...target,
+        ...present({ device: flags.device, port: flags.port }),
+        record: recordOf(target, flags),
+      },
+      portOptions(flags),
+    ),
   );
   const request = joinRequest(target, flags, provider);
   const mgid = mgidOf(request, provider);

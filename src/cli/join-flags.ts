@@ -45,7 +45,7 @@ gives up waiting for that.
 Examples:
   rx-ib-multicast join ff12:cafe::10 --qkey 0xb1b --pkey 0xffff --sl 0 --traffic-class 0 --flow-label 0
   rx-ib-multicast join 239.1.2.3 --rejoin --json
-  rx-ib-multicast join ip:ff05::1234 --join-state send-only-full-member --until joined
+  rx-ib-multicast join ip:ff02::1234 --join-state send-only-full-member --until joined
   rx-ib-multicast join ff12:cafe::10 --provider embedded --qkey 1 --pkey 0xffff --sl 0 \\
     --traffic-class 0 --flow-label 0 --for 3s`;
 
@@ -91,7 +91,7 @@ export function declareJoin(command: Command): Command {
       new Option(
         '--request-timeout <duration>',
         'limit of one SA request, its 3 attempts included (default: 3s)',
-      ).argParser((text) => parseDuration(text, {})),
+      ).argParser((text) => parseDuration(text, { leastMs: 1 })),
     )
     .addOption(
       new Option(

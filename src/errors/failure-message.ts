@@ -24,12 +24,19 @@ const ADVICE: Readonly<Record<string, string>> = {
 const SA_ADVICE: Readonly<Record<string, string>> = {
   BUSY: 'the subnet manager stayed busy; try again later',
   NO_RESOURCES: 'the subnet manager has no multicast LID left; leave groups that are not needed',
-  REQ_INVALID: 'the record differs from the existing group, or the group cannot be created with it',
+  REQ_INVALID:
+    'the record differs from the existing group in the fields named; give their values, or leave them out',
   REQ_INVALID_GID: 'the MGID or the port GID is not acceptable to the subnet manager',
   INSUFFICIENT_COMPONENTS:
     'the group does not exist and the record has too few fields to create it; give the missing fields',
   REQ_DENIED: 'the subnet manager denied the request; check partitions and its multicast rules',
 };
+
+/** Where the group was fetched and differs, the fields are named; this is for all else. */
+const REQ_INVALID_UNEXPLAINED =
+  'the subnet manager refused the record; check that the P_Key is in the table of the port, that the ' +
+  'port can do MTU and rate of the group, that a full-member creates it, and, for an IP group, that ' +
+  'the IPoIB broadcast group of its scope and P_Key exists';
 
 const REASONS: Readonly<Record<ResetReason, string>> = {
   'port-error': 'the port went down',
@@ -43,6 +50,13 @@ const REASONS: Readonly<Record<ResetReason, string>> = {
   'device-removed': 'the device was removed',
   'group-error': 'the group failed',
 };
+
+function saAdvice({ saStatus, fields }: MulticastErrorDetails): string | undefined {
+  if (saStatus === undefined) return undefined;
+  const name = saStatusName(saStatus);
+  const explained = fields !== undefined && fields.length > 0;
+  return name === 'REQ_INVALID' && !explained ? REQ_INVALID_UNEXPLAINED : SA_ADVICE[name];
+}
 
 /**
  * The text of a failure that came without one: where, what happened, and what to do about it.
@@ -64,10 +78,7 @@ export function failureMessage(details: MulticastErrorDetails, advice?: string):
             ? 'the membership is lost for good'
             : (advice ?? ADVICE[code] ?? 'failed')
         }`
-      : ((details.saStatus === undefined ? undefined : SA_ADVICE[saStatusName(details.saStatus)]) ??
-        advice ??
-        ADVICE[code] ??
-        'the join failed');
+      : (saAdvice(details) ?? advice ?? ADVICE[code] ?? 'the join failed');
   const sa =
     details.saStatus === undefined
       ? ''
