@@ -278,6 +278,28 @@ describe('joinMulticast$ call by call', () => {
     expect(log).toEqual(['joined', 'reset', 'E']);
   });
 
+  it.each<[string, object, object]>([
+    ['an SA status of null', { status: -22, saStatus: null }, { code: 'EINVAL' }],
+    ['a negative SA status', { status: -22, saStatus: -1 }, { code: 'EINVAL' }],
+    ['fields of null', { status: -22, fields: null }, { code: 'EINVAL' }],
+    ['fields as text', { status: -22, fields: 'mgid' }, { code: 'EINVAL' }],
+    ['an unknown reason', { status: -102, reason: 'mood' }, { reason: 'group-error' }],
+    ['an empty message', { status: -22, message: '' }, { code: 'EINVAL' }],
+  ])('takes %s for absent', (_what, completion, expected) => {
+    const provider = manualProvider();
+    const { log, errors, events, observer } = recording();
+    joinMulticast$({ provider, record }).subscribe(observer);
+    expect(() => provider.joins[0]?.complete(completion as JoinCompletion)).not.toThrow();
+    expect(log).toEqual(['reason' in expected ? 'reset' : 'error', 'E']);
+    expect(errors[0]).toMatchObject(expected);
+    expect(events[0]).toMatchObject({ error: expected });
+    for (const field of ['saStatus', 'saStatusName', 'fields']) {
+      expect(errors[0]).not.toHaveProperty(field);
+    }
+    expect((errors[0] as Error).message).toMatch(/^ff12::1: E[A-Z]+: [a-z]/);
+    expect(provider.joins[0]?.frees).toBe(1);
+  });
+
   it('tells everything about a failure, with one error on the event and as the error', () => {
     const provider = manualProvider();
     const { events, errors, observer } = recording();

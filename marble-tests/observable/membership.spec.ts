@@ -60,6 +60,17 @@ describe('joinMulticast', () => {
     expect(provider.alive()).toBe(0);
   });
 
+  it.each([null, {}, 'signal', new AbortController()])(
+    'rejects with a TypeError for a signal that is none, and joins nothing: %o',
+    async (signal) => {
+      const provider = manualProvider();
+      const joining = joinMulticast({ provider, record }, { signal } as never);
+      await expect(joining).rejects.toThrow(TypeError);
+      await expect(joining).rejects.toThrow('expected an AbortSignal');
+      expect(provider.alive()).toBe(0);
+    },
+  );
+
   it('joins nothing when aborted before', async () => {
     const provider = manualProvider();
     const signal = AbortSignal.abort(new Error('no'));

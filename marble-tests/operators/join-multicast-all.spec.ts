@@ -89,6 +89,36 @@ describe('joinMulticastAll$', () => {
     });
   });
 
+  it('starts no join that waits when it is unsubscribed', () => {
+    scheduler.run((helpers) => {
+      // The script has no attempt for the others, and would say so.
+      const provider = marbleProvider(helpers, { 'ff12::a': ['-----j'] });
+      const source$ = joinMulticastAll$(groups(provider, 'abc'), { concurrency: 1 });
+      helpers.expectObservable(words(source$), '^--!').toBe('----');
+      helpers.expectSubscriptions(provider.spans('ff12::a', 0)).toBe('^--!');
+    });
+  });
+
+  it('starts no join that waits and is dropped with the one that made it wait', () => {
+    scheduler.run((helpers) => {
+      const provider = marbleProvider(helpers, { 'ff12::a': ['-----j'], 'ff12::d': ['-j'] });
+      const sets$ = helpers.hot<JoinRequest<string>[]>('x--y', {
+        x: groups(provider, 'abcd'),
+        y: groups(provider, 'd'),
+      });
+      const until = '  ^-----!';
+      const result = ' ----d--';
+      const spanA = '  ^--!';
+      const spanD = '  ---^--!';
+      const source$ = joinMulticastAll$(sets$, { concurrency: 1 });
+      helpers
+        .expectObservable(words(source$ as Observable<MulticastEvent<string>>), until)
+        .toBe(result, { d: 'd joined' });
+      helpers.expectSubscriptions(provider.spans('ff12::a', 0)).toBe(spanA);
+      helpers.expectSubscriptions(provider.spans('ff12::d', 0)).toBe(spanD);
+    });
+  });
+
   it('replaces sets: leaves what is gone, joins what is new, keeps what stays', () => {
     scheduler.run((helpers) => {
       const provider = marbleProvider(helpers, {

@@ -1,8 +1,20 @@
-import { delay, EMPTY, NEVER, of, retry, Subject, Subscription, take, throwError } from 'rxjs';
+import {
+  delay,
+  EMPTY,
+  NEVER,
+  of,
+  retry,
+  Subject,
+  Subscription,
+  take,
+  throwError,
+  VirtualTimeScheduler,
+} from 'rxjs';
 import type { Observable } from 'rxjs';
 import { TestScheduler } from 'rxjs/testing';
 import { beforeEach, describe, expect, it } from 'vitest';
 import type { MulticastEvent } from '../../src/contract/event.js';
+import type { MulticastError } from '../../src/errors/multicast-error.js';
 import { joinMulticast$ } from '../../src/observable/join-multicast.js';
 import { rejoinOnReset } from '../../src/operators/rejoin-on-reset.js';
 import { shareMembership } from '../../src/operators/share-membership.js';
@@ -225,6 +237,29 @@ describe('shareMembership', () => {
     subscription.unsubscribe();
     other.unsubscribe();
     expect(provider.joins.map((join) => join.frees)).toEqual([1, 1, 1, 1]);
+  });
+
+  it('keeps no timer after a failure', () => {
+    const provider = manualProvider();
+    const time = new VirtualTimeScheduler();
+    const shared$ = joinMulticast$({ provider, record }).pipe(
+      shareMembership({ lingerMs: 60_000, scheduler: time }),
+    );
+    const codes: unknown[] = [];
+    const watch = (): Subscription =>
+      shared$.subscribe({ error: (error: unknown) => codes.push((error as MulticastError).code) });
+    watch();
+    watch();
+    provider.joins[0]?.joined();
+    provider.joins[0]?.complete({ status: -102 });
+    expect(codes).toEqual(['ENETRESET', 'ENETRESET']);
+    expect(time.actions).toHaveLength(0);
+    // The next membership lingers as usual, and none of the time before counts.
+    watch().unsubscribe();
+    expect(provider.alive()).toBe(1);
+    time.flush();
+    expect(time.now()).toBe(60_000);
+    expect(provider.alive()).toBe(0);
   });
 
   it('checks its options', () => {

@@ -1,9 +1,11 @@
 import { subscribe, unsubscribe } from 'node:diagnostics_channel';
-import { describe, expect, it } from 'vitest';
+import { Subject, Subscription } from 'rxjs';
+import { describe, expect, it, vi } from 'vitest';
 import type { MulticastEvent } from '../../src/contract/event.js';
 import type { JoinRequest } from '../../src/contract/request.js';
 import type { MulticastError } from '../../src/errors/multicast-error.js';
 import { joinMulticast$ } from '../../src/observable/join-multicast.js';
+import { joinMulticastAll$ } from '../../src/operators/join-multicast-all.js';
 import { embeddedFabric } from '../../src/providers/embedded-fabric.js';
 import type { EmbeddedFabric, EmbeddedFabricOptions } from '../../src/providers/embedded-fabric.js';
 
@@ -112,6 +114,26 @@ describe('a manual clock', () => {
     }));
 });
 
+describe('tick() inside a handler', () => {
+  it('returns, and what it brought is delivered after the handler', () =>
+    withFabric({ delayMs: 1 }, (fabric) => {
+      const order: string[] = [];
+      const subscription = new Subscription();
+      for (const mgid of ['ff12::1', 'ff12::2']) {
+        subscription.add(
+          joinMulticast$({ provider: fabric, record: { mgid, ...creation } }).subscribe(() => {
+            order.push(`${mgid} begins`);
+            fabric.tick(10);
+            order.push(`${mgid} ends`);
+          }),
+        );
+      }
+      fabric.tick(2);
+      expect(order).toEqual(['ff12::1 begins', 'ff12::1 ends', 'ff12::2 begins', 'ff12::2 ends']);
+      subscription.unsubscribe();
+    }));
+});
+
 describe('sharing', () => {
   it('sends one Set for two subscriptions, no Delete for the first to go, one for the last', () =>
     withFabric({}, (fabric) => {
@@ -177,6 +199,41 @@ describe('sharing', () => {
       expect(second.words).toEqual(['joined']);
       expect(fabric.members()).toHaveLength(1);
       second.subscription.unsubscribe();
+    }));
+});
+
+describe('a changed record', () => {
+  const record = { mgid: 'ff12::1', ...creation };
+  const qkeyOf = (event: MulticastEvent | undefined): number | undefined =>
+    event?.type === 'joined' ? event.record.qkey : undefined;
+
+  it('is a leave and a join when nobody holds the old one any more', () =>
+    withFabric({ delayMs: 1 }, (fabric) => {
+      const before = watch({ provider: fabric, record });
+      fabric.tick(2);
+      before.subscription.unsubscribe();
+      const after = watch({ provider: fabric, record: { ...record, qkey: 7 } });
+      fabric.tick(10);
+      expect(after.words).toEqual(['joined']);
+      expect(qkeyOf(after.events[0])).toBe(7);
+      expect(fabric.counters()).toMatchObject({ sets: 2, deletes: 1 });
+      after.subscription.unsubscribe();
+      fabric.tick(10);
+      expect(fabric.members()).toEqual([]);
+    }));
+
+  it('is a leave and a join in the next set of joinMulticastAll$', () =>
+    withFabric({ delayMs: 1 }, (fabric) => {
+      const sets$ = new Subject<JoinRequest[]>();
+      const events: MulticastEvent[] = [];
+      const subscription = joinMulticastAll$(sets$).subscribe((event) => events.push(event));
+      sets$.next([{ provider: fabric, record }]);
+      fabric.tick(2);
+      sets$.next([{ provider: fabric, record: { ...record, qkey: 7 } }]);
+      fabric.tick(10);
+      expect(events.map(qkeyOf)).toEqual([0xb1b, 7]);
+      expect(fabric.counters()).toMatchObject({ sets: 2, deletes: 1, members: 1 });
+      subscription.unsubscribe();
     }));
 });
 
@@ -279,6 +336,35 @@ describe('events of the fabric', () => {
       up.subscription.unsubscribe();
     }));
 
+  it('tells all members of a removed device, also when the first rejoins at once', () =>
+    withFabric({}, (fabric) => {
+      const request = {
+        provider: fabric,
+        device: 'embedded0',
+        port: 1,
+        record: { mgid: 'ff12::1', ...creation },
+      };
+      let again: ReturnType<typeof watch> | undefined;
+      const first = joinMulticast$(request).subscribe({
+        next: (event) => {
+          if (event.type === 'reset') again = watch(request);
+        },
+        error: () => undefined,
+      });
+      const others = ['ff12::1', 'ff12::2'].map((mgid) =>
+        watch({ ...request, record: { ...request.record, mgid } }),
+      );
+      fabric.tick(0);
+      fabric.removeDevice('embedded0');
+      fabric.tick(0);
+      for (const { words } of others) {
+        expect(words).toEqual(['joined', 'reset device-removed', 'ENETRESET']);
+      }
+      expect(first.closed).toBe(true);
+      expect(again?.words).toEqual(['error', 'ENODEV']);
+      expect(fabric.stats?.()).toMatchObject({ handlesAlive: 0 });
+    }));
+
   it('says ENODEV after the device was removed, and names what exists', () =>
     withFabric({}, (fabric) => {
       fabric.removeDevice('embedded0');
@@ -338,6 +424,39 @@ describe('diagnostics', () => {
 });
 
 describe('a closed fabric', () => {
+  it('is closed for both callers when close() is called twice', async () => {
+    const fabric = embeddedFabric({ delayMs: 20 });
+    const { words, subscription } = watch({
+      provider: fabric,
+      record: { mgid: 'ff12::1', ...creation },
+    });
+    await vi.waitFor(() => {
+      expect(words).toEqual(['joined']);
+    });
+    subscription.unsubscribe();
+    const order: string[] = [];
+    const idle = fabric.idle?.().then(() => order.push('left'));
+    const first = fabric.close().then(() => order.push('first'));
+    const second = fabric.close().then(() => order.push('second'));
+    await Promise.all([idle, first, second]);
+    expect(order).toEqual(['left', 'first', 'second']);
+  });
+
+  it('resolves an idle() that was pending when it was closed', async () => {
+    const fabric = embeddedFabric({ clock: 'manual', delayMs: 10 });
+    const { words, subscription } = watch({
+      provider: fabric,
+      record: { mgid: 'ff12::1', ...creation },
+    });
+    fabric.tick(20);
+    expect(words).toEqual(['joined']);
+    subscription.unsubscribe();
+    // The clock stands still, so that the leave is never answered.
+    const idle = fabric.idle?.();
+    await fabric.close();
+    await idle;
+  });
+
   it('refuses joins with ESHUTDOWN', async () => {
     const fabric = embeddedFabric();
     await fabric.close();
