@@ -12,7 +12,7 @@ import { startFabric } from '../../scripts/fabric/simulator.mjs';
 import type { SimulatedFabric } from '../../scripts/fabric/simulator.mjs';
 import { gidOfHex, packRequest, unpackAnswer } from './sa-mad.js';
 import type { SaAnswer, SaRequest } from './sa-mad.js';
-import { PORTS } from './step.js';
+import { elsewhere, PORTS } from './step.js';
 import type { PortName } from './step.js';
 
 /** Groups at most, the broadcast group included. */
@@ -114,8 +114,9 @@ class NamedPorts implements Administrator {
     this.silenceMs = silenceMs;
     this.close = close;
     for (const name of PORTS) {
-      this.#gids.set(name, gidOf(name));
-      this.#names.set(gidOf(name), name);
+      const gid = gidOf(name);
+      this.#name(name, gid);
+      this.#name(elsewhere(name), gid.replace(/^fe80:/, 'fec0:'));
     }
   }
 
@@ -136,6 +137,11 @@ class NamedPorts implements Administrator {
       one.portGid = this.#names.get(one.portGid) ?? one.portGid;
     }
     return answer;
+  }
+
+  #name(name: string, gid: string): void {
+    this.#gids.set(name, gid);
+    this.#names.set(gid, name);
   }
 
   #at(name: PortName): { peer: Peer; index: number } {

@@ -1,40 +1,19 @@
 // Runs one case at one administrator and leaves nothing there.
 import { expect } from 'vitest';
-import { saStatusName } from '../../src/errors/sa-status.js';
 import { componentMaskOf } from '../../src/records/component-mask.js';
 import type { Administrator } from './administrator.js';
-import { echoOf, METHODS } from './sa-mad.js';
+import { AssignedMgids } from './assigned-mgids.js';
+import { emptyGroup } from './empty-group.js';
+import { echoOf, METHODS, shown } from './sa-mad.js';
 import type { SaAnswer, SaRequest, WireRecord } from './sa-mad.js';
-import { assigned, BROADCAST, get, leave, PORTS, trustedGet } from './step.js';
+import { BROADCAST } from './step.js';
 import type { ConformanceCase, Step } from './step.js';
-
-/** The MGIDs that have been assigned so far, and what the cases call them. */
-class AssignedMgids {
-  readonly #mgids: string[] = [];
-
-  add(mgid: string): void {
-    this.#mgids.push(mgid);
-  }
-
-  /** With the MGIDs in the place of their names. */
-  resolve<R extends Partial<WireRecord>>(record: R): R {
-    const index = this.#mgids.findIndex((_, n) => assigned(n + 1) === record.mgid);
-    return index < 0 ? record : { ...record, mgid: this.#mgids[index] };
-  }
-}
 
 /** Transient, of the scope that the mask asked for or else link-local, and with the signature. */
 function assignedForm({ mask, record }: Step, mgid: string): string {
   const scope = mask.includes('scope') ? (record.scope ?? 0) : 2;
   expect(mgid, 'the assigned MGID').toMatch(new RegExp(`^ff1${scope.toString(16)}:a01b:`));
   return mgid;
-}
-
-/** What a client can see of an answer, refusals without the MAD's unused parts. */
-export function shown(answer: SaAnswer | undefined): unknown {
-  if (answer === undefined) return 'silence';
-  const { status, ...rest } = answer;
-  return { status: saStatusName(status), ...rest };
 }
 
 function expectedAnswer(step: Step, assignedMgids: AssignedMgids): unknown {
@@ -78,23 +57,6 @@ async function ask(
   );
 }
 
-/** Every port out of the group; resolves with whether it is gone. */
-async function empty(administrator: Administrator, mgid: string): Promise<boolean> {
-  for (const portGid of PORTS) {
-    const held = await administrator.ask('A', trustedGet('A', { mgid, portGid }));
-    if (held?.status !== 0) continue;
-    const joinState = held.records[0]?.joinState ?? 0;
-    // A membership that the port made itself is for itself to end, any other for whoever shares
-    // its partition; the subnet manager's port asks for nothing here.
-    for (const by of portGid === 'Sm' ? (['A'] as const) : [portGid, 'A' as const]) {
-      const left = await administrator.ask(by, leave(by, joinState, { mgid, portGid }));
-      if (left?.status === 0) break;
-    }
-  }
-  const found = await administrator.ask('A', get('A', { mgid }));
-  return saStatusName(found?.status ?? 0) === 'NO_RECORDS';
-}
-
 export async function runCase(
   administrator: Administrator,
   { steps, pinned = [] }: ConformanceCase,
@@ -114,7 +76,7 @@ export async function runCase(
     }
   } finally {
     for (const mgid of touched) {
-      const gone = await empty(administrator, mgid);
+      const gone = await emptyGroup(administrator, mgid);
       // The broadcast group outlives its members, and what OpenSM pins stays until it restarts.
       if (mgid !== BROADCAST) expect(gone, `${mgid} is gone`).toBe(!pinned.includes(mgid));
     }

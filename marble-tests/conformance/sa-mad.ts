@@ -3,6 +3,7 @@
 // stand it.
 import { canonicalGid, parseGid } from '../../src/address/gid.js';
 import { packMcMemberRecord, unpackMcMemberRecord } from '../../src/codec/mc-member-record.js';
+import { saStatusName } from '../../src/errors/sa-status.js';
 import { SELECTORS, JOIN_STATES } from '../../src/records/canonical-record.js';
 import { componentMaskOf } from '../../src/records/component-mask.js';
 import type { McMemberField } from '../../src/records/component-mask.js';
@@ -156,4 +157,11 @@ export function echoOf(record: Partial<WireRecord>): WireRecord {
 /** The canonical text of 16 bytes in hexadecimal. */
 export function gidOfHex(hex: string): string {
   return canonicalGid((hex.match(/.{4}/g) ?? []).join(':'));
+}
+
+/** An answer as it is compared: all that a client can see of it, and the name of its status. */
+export function shown(answer: SaAnswer | undefined): unknown {
+  if (answer === undefined) return 'silence';
+  const { status, ...rest } = answer;
+  return { status: saStatusName(status), ...rest };
 }

@@ -12,6 +12,9 @@ import type { Method, SaRequest, WireRecord } from './sa-mad.js';
 export const PORTS = ['Sm', 'A', 'B', 'C', 'D'] as const;
 export type PortName = (typeof PORTS)[number];
 
+/** The PortGID of a port, but under the site-local subnet prefix, which the fabric has not. */
+export const elsewhere = (name: PortName): string => `elsewhere ${name}`;
+
 export const HALF_PARTITION = 0x8001;
 
 /** An MGID that nothing else is about. */

@@ -35,12 +35,14 @@ bool hasAll(uint64_t mask, uint64_t needed) { return (mask & needed) == needed; 
 
 bool samePartition(uint16_t a, uint16_t b) { return (a & kPartitionBits) == (b & kPartitionBits); }
 
+bool isPartition(uint16_t pkey) { return (pkey & kPartitionBits) != 0; }
+
 bool canTalk(uint16_t a, uint16_t b) {
   return samePartition(a, b) && ((a | b) & kFullMembership) != 0;
 }
 
 bool tableHolds(const std::vector<uint16_t>& table, uint16_t pkey) {
-  if ((pkey & kPartitionBits) == 0) return false;
+  if (!isPartition(pkey)) return false;
   for (uint16_t entry : table) {
     if (samePartition(entry, pkey)) return true;
   }

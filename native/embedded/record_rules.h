@@ -13,6 +13,8 @@ bool hasAll(uint64_t mask, uint64_t needed);
 
 /** Membership of a partition is by the low 15 bits; a table's empty slots hold 0. */
 bool samePartition(uint16_t a, uint16_t b);
+/** False for an empty slot, of either membership. */
+bool isPartition(uint16_t pkey);
 /** As two P_Keys match on the wire: of two limited members of a partition neither hears the other.
  */
 bool canTalk(uint16_t a, uint16_t b);

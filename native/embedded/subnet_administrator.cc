@@ -429,7 +429,10 @@ SaAnswer SubnetAdministrator::join(const SaMad& request, const McMemberRecord& w
   auto group = groups_.find(wanted.mgid);
   const bool isNew = group == groups_.end();
   if (isNew) {
-    if ((wanted.joinState & kFullBits) == 0) return refuse(request, codec::kSaReqInvalid);
+    const bool ofNoPartition = askedFor(mask, McComponent::kPkey) && !isPartition(wanted.pkey);
+    if ((wanted.joinState & kFullBits) == 0 || ofNoPartition) {
+      return refuse(request, codec::kSaReqInvalid);
+    }
     if (!hasAll(mask, kMcCreationComponents)) {
       return refuse(request, codec::kSaInsufficientComponents);
     }

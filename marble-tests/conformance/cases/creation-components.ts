@@ -83,6 +83,17 @@ export const creationComponents: readonly ConformanceCase[] = [
   },
   {
     statement: 'o15-0.1.3',
+    name: 'with a P_Key of no partition, components that are missing are not what is refused',
+    measured: 'such a P_Key is looked at first, one that the port has not afterwards',
+    steps: [
+      join('A', { pkey: 0 }).refused('REQ_INVALID'),
+      join('A', { pkey: 0x8000 }).refused('REQ_INVALID'),
+      join('A', { pkey: 0x8009 }).refused('INSUFFICIENT_COMPONENTS'),
+      join('C', { pkey: 0x8001 }).refused('INSUFFICIENT_COMPONENTS'),
+    ],
+  },
+  {
+    statement: 'o15-0.1.3',
     name: 'without a full-member bit, components that are missing are not what is refused',
     measured: 'JoinState is looked at first: REQ_INVALID instead of INSUFFICIENT_COMPONENTS',
     steps: [

@@ -9,6 +9,7 @@ import {
   join,
   leave,
   trustedGet,
+  elsewhere,
 } from '../step.js';
 import type { ConformanceCase } from '../step.js';
 
@@ -288,7 +289,7 @@ export const leaving: readonly ConformanceCase[] = [
     name: 'with a PortGID of another subnet prefix',
     steps: [
       create('A').gives(),
-      leave('A', FULL, { portGid: 'fec0::10:3' }).refused('REQ_INVALID_GID'),
+      leave('A', FULL, { portGid: elsewhere('A') }).refused('REQ_INVALID_GID'),
       there,
     ],
   },

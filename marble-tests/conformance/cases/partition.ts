@@ -8,6 +8,7 @@ import {
   join,
   leave,
   trustedGet,
+  elsewhere,
 } from '../step.js';
 import type { ConformanceCase } from '../step.js';
 
@@ -35,6 +36,15 @@ export const partition: readonly ConformanceCase[] = [
     statement: 'o15-0.1.10',
     name: 'creation with P_Key 0x8000',
     steps: [create('A', { pkey: 0x8000 }).refused('REQ_INVALID')],
+  },
+  {
+    statement: 'o15-0.1.10',
+    name: 'P_Key 0 without its bit is not looked at',
+    steps: [
+      create('A', { pkey: 0 }, { unmasked: ['pkey'] }).refused('INSUFFICIENT_COMPONENTS'),
+      create('A').gives(),
+      join('B', { pkey: 0 }, { unmasked: ['pkey'] }).gives({ pkey: 0xffff }),
+    ],
   },
   {
     statement: 'o15-0.1.10',
@@ -122,7 +132,7 @@ export const partition: readonly ConformanceCase[] = [
     statement: 'o15-0.1.10',
     name: 'the PortGID has another subnet prefix',
     steps: [
-      create('A', { portGid: 'fec0::10:3' }).refused('REQ_INVALID_GID'),
+      create('A', { portGid: elsewhere('A') }).refused('REQ_INVALID_GID'),
       create('A', { portGid: '::' }).refused('REQ_INVALID_GID'),
     ],
   },

@@ -4,6 +4,7 @@ import {
   BROADCAST,
   BROADCAST_RECORD,
   create,
+  elsewhere,
   G,
   G2,
   G3,
@@ -100,10 +101,16 @@ export const queries: readonly ConformanceCase[] = [
     get('A', { mgid: G, portGid: 'B' }).refused('NO_RECORDS'),
     trustedGet('A', { mgid: G, portGid: 'B' }).refused('NO_RECORDS'),
   ]),
-  found('Get by MGID and PortGID under another subnet prefix', [
-    create('A').gives(),
-    get('A', { mgid: G, portGid: '::' }).refused('NO_RECORDS'),
-  ]),
+  found(
+    'Get by MGID and PortGID under another subnet prefix',
+    [
+      create('A').gives(),
+      get('B', { mgid: G, portGid: elsewhere('A') }).gives(),
+      get('B', { mgid: G, portGid: elsewhere('B') }).refused('NO_RECORDS'),
+      get('B', { mgid: G, portGid: '::' }).refused('NO_RECORDS'),
+    ],
+    'only the GUID half of a PortGID is compared',
+  ),
   found('Get by MGID, PortGID and JoinState', [
     create('A', { joinState: FULL | SEND }).gives(),
     get('A', { mgid: G, portGid: 'A', joinState: FULL | SEND }).gives(),
