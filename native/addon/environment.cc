@@ -201,10 +201,7 @@ bool Environment::leaveAll(Duration limit, bool wholeProcess) {
   if (wholeProcess) {
     for (auto& port : ports) port->engine().leaveAll();
   } else {
-    for (auto& [id, opened] : ports_) {
-      opened.port->engine().detach(opened.sink);
-      opened.port->engine().leaveStaleNow();
-    }
+    for (auto& [id, opened] : ports_) opened.port->engine().detach(opened.sink);
   }
   const Instant deadline = after(steadyNow(), limit);
   bool settled = true;

@@ -31,13 +31,14 @@ class Engine {
 
   /** `sink` is kept until detach(). */
   virtual void attach(std::shared_ptr<CompletionSink> sink) = 0;
-  /** Frees every handle of `sink`; the engine lets go of it when it comes to it. */
+  /**
+   * Frees every handle of `sink`; the engine lets go of it when it comes to it. With the last one
+   * what would otherwise be left later is left at once.
+   */
   virtual void detach(const std::shared_ptr<CompletionSink>& sink) = 0;
   virtual void join(HandleId id, const JoinSpec& spec, CompletionSink* sink) = 0;
   /** Ignores handles that it does not know. */
   virtual void free(HandleId id) = 0;
-  /** Leaves at once what would otherwise be left later. */
-  virtual void leaveStaleNow() = 0;
   /** Frees every handle of every sink and lets go of them, as detach() does; the end is near. */
   virtual void leaveAll() = 0;
 

@@ -38,8 +38,6 @@ class Channel final : public Engine, private Waker {
   void detach(const std::shared_ptr<CompletionSink>& sink) override;
   void join(HandleId id, const JoinSpec& spec, CompletionSink* sink) override;
   void free(HandleId id) override;
-  /** Nothing is ever left later. */
-  void leaveStaleNow() override {}
   void leaveAll() override;
   PortStats stats() const override { return stats_; }
   PortState state() const override;

@@ -67,8 +67,6 @@ void Port::free(HandleId id) {
   push(std::move(command));
 }
 
-void Port::leaveStaleNow() { push(Command{Command::Kind::kLeaveStale}); }
-
 void Port::leaveAll() { push(Command{Command::Kind::kLeaveAll}); }
 
 PortStats Port::stats() const { return stats_; }
@@ -99,6 +97,8 @@ void Port::execute(Instant now, Command& command) {
     case Command::Kind::kDetach:
       client_.detach(now, command.owned.get());
       sinks_.erase(std::remove(sinks_.begin(), sinks_.end(), command.owned), sinks_.end());
+      // While others stay, they may be about to join again what a reset took from them.
+      if (sinks_.empty()) client_.leaveStaleNow(now);
       break;
     case Command::Kind::kJoin:
       client_.join(now, command.id, *command.spec, command.sink);
@@ -108,9 +108,6 @@ void Port::execute(Instant now, Command& command) {
       // Freed before, by its sink's detach for one: push() has counted it a second time.
       --stats_.handlesFreed;
       ++stats_.handlesAlive;
-      break;
-    case Command::Kind::kLeaveStale:
-      client_.leaveStaleNow(now);
       break;
     case Command::Kind::kLeaveAll:
       for (const auto& sink : sinks_) client_.detach(now, sink.get());

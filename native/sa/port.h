@@ -32,8 +32,6 @@ class Port final : public Machine, public Engine {
   void detach(const std::shared_ptr<CompletionSink>& sink) override;
   void join(HandleId id, const JoinSpec& spec, CompletionSink* sink) override;
   void free(HandleId id) override;
-  /** Deletes what is left of lost memberships without waiting for their time. */
-  void leaveStaleNow() override;
   void leaveAll() override;
 
   PortStats stats() const override;
@@ -45,7 +43,7 @@ class Port final : public Machine, public Engine {
 
  private:
   struct Command {
-    enum class Kind : uint8_t { kAttach, kDetach, kJoin, kFree, kLeaveStale, kLeaveAll };
+    enum class Kind : uint8_t { kAttach, kDetach, kJoin, kFree, kLeaveAll };
     explicit Command(Kind commandKind) : kind(commandKind) {}
     Kind kind;
     HandleId id = 0;

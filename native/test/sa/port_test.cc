@@ -167,7 +167,7 @@ TEST("sa port: destroyed with requests outstanding and commands queued, nobody i
   CHECK_EQ(sink.use_count(), 1);
 }
 
-TEST("sa port: leaveStaleNow empties a port for its exit") {
+TEST("sa port: the last to detach leaves what a reset had left standing") {
   ManualPort world;
   world.obey(ms(5));
   world.port->join(1, joinSpec(1), world.sink.get());
@@ -178,7 +178,12 @@ TEST("sa port: leaveStaleNow empties a port for its exit") {
   world.driver.advance(ms(10));
   CHECK_EQ(world.model.members.size(), 1u);
   CHECK(!world.port->unsettled());
-  world.port->leaveStaleNow();
+  auto other = std::make_shared<RecordingSink>();
+  world.port->attach(other);
+  world.port->detach(other);
+  world.driver.advance(ms(10));
+  CHECK_EQ(world.model.members.size(), 1u);
+  world.port->detach(world.sink);
   CHECK(world.port->unsettled());
   world.driver.advance(ms(10));
   CHECK(!world.port->unsettled());
@@ -263,7 +268,6 @@ TEST("sa port: commands from several threads, events among them, end in an empty
     });
   }
   for (std::thread& thread : threads) thread.join();
-  world.port->leaveStaleNow();
   CHECK(world.port->waitSettled(std::chrono::seconds{20}));
   world.driver->stop();
   const PortStats stats = world.port->stats();
