@@ -20,6 +20,27 @@ export async function addDevice(device, link, address) {
   await rdma('link', 'add', device, 'type', 'rxe', 'netdev', link);
 }
 
+/** A Soft-RoCE device on a bond of two links, of which one is active. */
+export async function addBond(device, bond, address) {
+  await ip(
+    ...['link', 'add', bond, 'type', 'bond', 'mode', 'active-backup'],
+    ...['fail_over_mac', 'active', 'miimon', '100'],
+  );
+  for (const link of [`${bond}a`, `${bond}b`]) {
+    await ip('link', 'add', link, 'type', 'veth', 'peer', 'name', `${link}p`);
+    await ip('link', 'set', link, 'master', bond);
+    await ip('link', 'set', `${link}p`, 'up');
+  }
+  await ip('link', 'set', bond, 'up');
+  await ip('addr', 'add', `${address}/24`, 'dev', bond);
+  await rdma('link', 'add', device, 'type', 'rxe', 'netdev', bond);
+}
+
+/** The bond goes over to its second link, and with it to another hardware address. */
+export function failOver(bond) {
+  return ip('link', 'set', bond, 'type', 'bond', 'active_slave', `${bond}b`);
+}
+
 export function removeDevice(device) {
   return rdma('link', 'delete', device);
 }
