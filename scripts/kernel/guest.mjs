@@ -1,7 +1,7 @@
 // A virtual machine with a real kernel and Soft-RoCE, in which a shell script runs.
 
 import { spawn, spawnSync } from 'node:child_process';
-import { existsSync, mkdirSync, readdirSync, readFileSync } from 'node:fs';
+import { existsSync, mkdirSync, readdirSync, readFileSync, rmSync } from 'node:fs';
 import { basename, dirname, join } from 'node:path';
 import { createInterface } from 'node:readline';
 import { fileURLToPath } from 'node:url';
@@ -112,7 +112,6 @@ export async function runGuest({ script, fill, onLine, limitMs, memoryMb = 1024 
   fill(image, folder);
   image.text('/run.sh', script);
   image.close();
-  const { rmSync } = await import('node:fs');
   try {
     return await boot({ folder, initramfs, onLine, limitMs, memoryMb });
   } finally {
