@@ -3,20 +3,15 @@
 import { execFileSync, spawn } from 'node:child_process';
 import type { ChildProcessWithoutNullStreams } from 'node:child_process';
 import { randomInt } from 'node:crypto';
-import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { createInterface } from 'node:readline';
 import { fileURLToPath } from 'node:url';
-import { startFabric } from '../../scripts/fabric/simulator.mjs';
-import type { SimulatedFabric } from '../../scripts/fabric/simulator.mjs';
+import { startOpensmFabric } from './opensm-fabric.js';
 import { gidOfHex, packRequest, unpackAnswer } from './sa-mad.js';
 import type { SaAnswer, SaRequest } from './sa-mad.js';
-import { elsewhere, PORTS } from './step.js';
+import { elsewhere, MLIDS, PORTS } from './step.js';
 import type { PortName } from './step.js';
-
-/** Groups at most, the broadcast group included. */
-export const MLIDS = 64;
 
 /** For requests that are answered: only a hang takes so long. */
 const ANSWER_MS = 10_000;
@@ -171,43 +166,22 @@ export async function embeddedAdministrator(): Promise<Administrator> {
 
 /** OpenSM on a simulated fabric of its own, and a process on every host but its own. */
 export async function opensmAdministrator(): Promise<Administrator> {
-  const directory = await mkdtemp(join(tmpdir(), 'rxib-conformance-'));
-  const partitions = join(directory, 'partitions.conf');
-  // ibsim numbers the ports of its hosts from 0x100001 by twos, in the order of the net file.
-  const guidOf = (name: PortName): string =>
-    (0x100001 + 2 * PORTS.indexOf(name)).toString(16).padStart(16, '0');
-  const guid = (name: PortName): string => `0x${guidOf(name)}`;
-  const gidOf = (name: PortName): string => gidOfHex(`fe80000000000000${guidOf(name)}`);
-  await writeFile(
-    partitions,
-    `Default=0x7fff,ipoib:ALL=full;\nhalf=0x0001:${guid('Sm')}=full,${guid('A')}=full,${guid('B')}=limited;\n`,
-  );
-  let fabric: SimulatedFabric | undefined;
-  const peers: Peer[] = [];
+  const opensm = await startOpensmFabric();
+  const ports = new Map<PortName, { peer: Peer; index: number }>();
   const close = async (): Promise<void> => {
-    await Promise.all(peers.map((peer) => peer.end()));
-    await fabric?.stop();
-    await rm(directory, { recursive: true, force: true });
+    await Promise.all([...ports.values()].map(({ peer }) => peer.end()));
+    await opensm.stop();
   };
   try {
-    fabric = await startFabric({
-      hosts: PORTS.length,
-      mlids: MLIDS,
-      narrowHosts: ['Hca5'],
-      opensmOptions: { partition_config_file: partitions },
-    });
-    const ports = new Map<PortName, { peer: Peer; index: number }>();
-    for (const [position, name] of PORTS.entries()) {
+    for (const name of PORTS) {
       // On OpenSM's own host a second client would take its answers.
       if (name === 'Sm') continue;
-      const host = `Hca${String(position + 1)}`;
-      const peer = await Peer.start(['umad'], fabric.env(host), fabric.directory);
-      peers.push(peer);
+      const peer = await Peer.start(['umad'], opensm.env(name), opensm.fabric.directory);
       ports.set(name, { peer, index: 0 });
     }
-    return new NamedPorts(ports, gidOf, 300, close);
   } catch (error) {
     await close();
     throw error;
   }
+  return new NamedPorts(ports, opensm.gidOf, 300, close);
 }

@@ -1,4 +1,7 @@
 import { embeddedAdministrator } from './administrator.js';
 import { describeConformance } from './conformance.js';
+import { embeddedJoiner } from './joiner.js';
+import { describeProviderConformance } from './provider-conformance.js';
 
 describeConformance('the embedded fabric', embeddedAdministrator);
+describeProviderConformance('embeddedFabric()', embeddedJoiner);

@@ -17,6 +17,9 @@ export const elsewhere = (name: PortName): string => `elsewhere ${name}`;
 
 export const HALF_PARTITION = 0x8001;
 
+/** Groups at most, the broadcast group included. */
+export const MLIDS = 64;
+
 /** An MGID that nothing else is about. */
 export const G = 'ff12:cafe::1';
 /** Others. */
