@@ -7,7 +7,7 @@ const cases = [];
  * A case, run in the order of definition. Limits are generous: an emulated machine on a busy host is
  * slower still, and what is to be quick is measured where it matters.
  */
-export function check(name, run, { limitMs = 150_000 } = {}) {
+export function check(name, run, { limitMs = 300_000 } = {}) {
   cases.push({ name, run, limitMs });
 }
 
