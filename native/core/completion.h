@@ -3,9 +3,11 @@
 
 #include <atomic>
 #include <cstdint>
+#include <memory>
 #include <optional>
 
 #include "codec/mc_member_record.h"
+#include "core/ask.h"
 #include "core/port.h"
 
 namespace rxib {
@@ -29,6 +31,7 @@ struct Completion {
   // What the source itself reported, where `status` is our reading of it.
   std::optional<int> cause;
   std::optional<AddressHandle> addressHandle;
+  std::shared_ptr<const RecordTable> table;  // for who asked the SA something
 };
 
 enum class DiagnosticKind : uint8_t {
@@ -88,7 +91,7 @@ struct PortStats {
   Counter joined;        // status 0 completions
   Counter failed;        // completions that ended a join before it was joined
   Counter resets;        // ENETRESET completions
-  Counter handlesAlive;  // gauge: joinsStarted - handlesFreed
+  Counter handlesAlive;  // gauge: handles made, questions included, and not freed
   Counter handlesFreed;
   Counter groups;              // gauge: entries of the group table
   Counter saRequests;          // MADs sent to the SA, repeats included

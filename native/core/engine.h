@@ -3,8 +3,10 @@
 #pragma once
 
 #include <memory>
+#include <optional>
 
 #include "codec/mc_member_record.h"
+#include "core/ask.h"
 #include "core/clock.h"
 #include "core/completion.h"
 #include "core/port.h"
@@ -37,6 +39,18 @@ class Engine {
    */
   virtual void detach(const std::shared_ptr<CompletionSink>& sink) = 0;
   virtual void join(HandleId id, const JoinSpec& spec, CompletionSink* sink) = 0;
+  /** Asks the subnet administrator something; false, and nothing happens, where there is none. */
+  virtual bool ask(HandleId id, const AskSpec& spec, CompletionSink* sink) {
+    (void)id;
+    (void)spec;
+    (void)sink;
+    return false;
+  }
+  /** The record of a group that this port is a member of; nothing where it is none. */
+  virtual std::optional<McMemberRecord> memberRecord(const Gid& mgid) const {
+    (void)mgid;
+    return std::nullopt;
+  }
   /** Ignores handles that it does not know. */
   virtual void free(HandleId id) = 0;
   /** Frees every handle of every sink and lets go of them, as detach() does; the end is near. */

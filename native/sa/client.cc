@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "codec/inform_info.h"
 #include "sa/compare.h"
 
 namespace rxib::sa {
@@ -12,6 +13,8 @@ bool severalBits(uint8_t bits) { return (bits & (bits - 1)) != 0; }
 uint8_t lowestBit(uint8_t bits) { return static_cast<uint8_t>(bits & -bits); }
 uint8_t without(uint8_t bits, uint8_t removed) { return static_cast<uint8_t>(bits & ~removed); }
 
+// How long an idle port is watched on.
+constexpr Duration kIdleWatch = std::chrono::seconds{1};
 // The smallest pause between two attempts to delete the same stale membership.
 constexpr Duration kStaleRetry = std::chrono::seconds{1};
 
@@ -29,6 +32,7 @@ Client::Client(MadTransport& transport, const Options& options, PortStats& stats
       options_(options),
       stats_(stats),
       requester_(transport, options, stats),
+      asker_(requester_, options, stats, [this](const Diagnostic& d) { diagnose(d); }),
       random_(options.seed) {
   requester_.listen(
       [this](RequestId id, const Query& query, const Outcome& outcome) {
@@ -61,8 +65,23 @@ void Client::join(Instant now, HandleId id, const JoinSpec& spec, CompletionSink
   settle(group);
 }
 
+/** Why nothing can be sent; kOk when it can. */
+int Client::refusal() const {
+  if (usable()) return kOk;
+  return removed_ ? kENODEV : kEAGAIN;
+}
+
+void Client::ask(Instant now, HandleId id, const AskSpec& spec, CompletionSink* sink) {
+  now_ = now;
+  watch();
+  asked_ = true;
+  lastAsk_ = now;
+  asker_.ask(now, id, spec, sink, refusal());
+}
+
 bool Client::free(Instant now, HandleId id) {
   now_ = now;
+  if (asker_.free(now, id)) return true;
   auto found = members_.find(id);
   if (found == members_.end()) return false;
   Member& member = found->second;
@@ -86,6 +105,7 @@ bool Client::free(Instant now, HandleId id) {
       for (size_t i = 0; i < 4; ++i) {
         if (member.bits & (1u << i)) --group->counts[i];
       }
+      publish(*group);
       break;
     case Member::State::kOver:
       break;
@@ -100,6 +120,8 @@ void Client::detach(Instant now, CompletionSink* sink) {
   for (auto& [id, member] : members_) {
     if (member.sink == sink) ids.push_back(id);
   }
+  const std::vector<HandleId> asked = asker_.handlesOf(sink);
+  ids.insert(ids.end(), asked.begin(), asked.end());
   // In the order of the joins, so that a run is reproducible.
   std::sort(ids.begin(), ids.end());
   for (HandleId id : ids) {
@@ -159,10 +181,19 @@ void Client::eraseIfIdle(Group& group) {
   GroupKey key = group.key;
   groups_.erase(key);
   stats_.groups.set(groups_.size());
-  if (groups_.empty() && watching_) {
-    watching_ = false;
-    transport_.watch(false);
+  unwatchWhenIdle();
+}
+
+void Client::unwatchWhenIdle() {
+  unwatchAt_ = kNever;
+  if (!watching_ || !groups_.empty() || !asker_.idle()) return;
+  // Whoever asks one thing after the other shall not have the port looked at each time.
+  if (asked_ && now_ < after(lastAsk_, kIdleWatch)) {
+    unwatchAt_ = after(lastAsk_, kIdleWatch);
+    return;
   }
+  watching_ = false;
+  transport_.watch(false);
 }
 
 // ---------------------------------------------------------------------------------------------
@@ -226,6 +257,7 @@ void Client::settle(Group& group) {
 
 void Client::settleAll() {
   wasUsable_ = usable();
+  if (!wasUsable_) asker_.refuseAll(refusal());
   std::vector<Group*> groups(rota_.begin(), rota_.end());
   // Settling a group can erase that group only.
   for (Group* group : groups) settle(*group);
@@ -258,6 +290,12 @@ void Client::makeUnready(Group& group) {
 
 void Client::fillWindow() {
   while (windowOpen()) {
+    if (asker_.waiting() && (asksTurn_ || ready_.empty())) {
+      asksTurn_ = false;
+      asker_.sendNext(now_);
+      continue;
+    }
+    asksTurn_ = true;
     if (!ready_.empty()) {
       Group& group = *ready_.front();
       makeUnready(group);
@@ -397,6 +435,10 @@ void Client::beginExplain(Group& group, Member& member) {
 }
 
 void Client::onOutcome(RequestId id, const Query& query, const Outcome& outcome) {
+  if (asker_.owns(id)) {
+    asker_.onOutcome(now_, id, outcome);
+    return;
+  }
   Group& group = *requests_.at(id);
   const Group::Work work = group.work;
   endWork(group);
@@ -589,6 +631,7 @@ void Client::resetPort(ResetReason reason) {
     resetMembers(*group, reason);
     if (removed_) clearStale(*group, group->stale);
   }
+  asker_.reset(now_, reason, refusal());
   // Only now that all members have been told do joins in line go on.
   settleAll();
 }
@@ -657,6 +700,7 @@ void Client::resetMembers(Group& group, ResetReason reason) {
     complete(member, std::move(completion));
   }
   group.counts = {};
+  publish(group);
   owe(group, leaving);
   if (kept != 0) setStale(group, kept, options_.staleLeave);
 }
@@ -743,6 +787,7 @@ void Client::activate(Group& group, Member& member) {
   for (size_t i = 0; i < 4; ++i) {
     if (member.bits & (1u << i)) ++group.counts[i];
   }
+  publish(group);
   ++stats_.joined;
   Completion completion;
   completion.handle = member.id;
@@ -750,6 +795,27 @@ void Client::activate(Group& group, Member& member) {
   // What this handle holds, not what the port has gathered.
   completion.record->joinState = member.bits;
   member.sink->complete(std::move(completion));
+}
+
+/** Shows other threads what is joined; a group joined on behalf of another port is not this one's.
+ */
+void Client::publish(const Group& group) {
+  if (!group.key.portGid.isZero()) return;
+  std::lock_guard<std::mutex> lock(publishedMutex_);
+  if (group.active.empty()) {
+    published_.erase(group.key.mgid);
+    return;
+  }
+  McMemberRecord& record = published_[group.key.mgid];
+  record = group.record;
+  record.joinState = group.needed();
+}
+
+std::optional<McMemberRecord> Client::memberRecord(const Gid& mgid) const {
+  std::lock_guard<std::mutex> lock(publishedMutex_);
+  const auto found = published_.find(mgid);
+  if (found == published_.end()) return std::nullopt;
+  return found->second;
 }
 
 /** The last word to a handle: it stays in the table only for its free. */
@@ -784,7 +850,40 @@ void Client::diagnoseLeave(DiagnosticKind kind, const Group& group) {
 
 // ---------------------------------------------------------------------------------------------
 
-void Client::onMad(const ReceivedMad& mad) { requester_.onMad(now_, mad); }
+void Client::onMad(const ReceivedMad& mad) {
+  codec::SaMad report;
+  if (codec::unpackSaMad(mad.bytes.data(), mad.bytes.size(), report) &&
+      report.managementClass == codec::kClassSubnAdm &&
+      report.method == static_cast<uint8_t>(codec::SaMethod::kReport)) {
+    onReport(report, mad.sourceLid);
+    return;
+  }
+  requester_.onMad(now_, mad);
+}
+
+/** A report is answered, or it would be repeated, and handed on. */
+void Client::onReport(const codec::SaMad& report, uint16_t sourceLid) {
+  Notice notice;
+  if (report.attributeId != static_cast<uint16_t>(codec::SaAttribute::kNotice) ||
+      sourceLid != transport_.port().smLid) {
+    ++stats_.foreignReplies;
+    return;
+  }
+  codec::unpackNotice(report.data.data(), report.data.size(), notice);
+  codec::SaMad response = report;
+  response.method = static_cast<uint8_t>(codec::SaMethod::kReportResp);
+  response.status = codec::kSaOk;
+  codec::MadBytes bytes;
+  codec::packSaMad(response, bytes);
+  // Should it be lost, the report comes again; nobody would be helped by a failure here.
+  (void)transport_.send(bytes, sourceLid, transport_.port().smSl, Duration{0});
+  RecordTable table;
+  table.bytes.assign(report.data.begin(), report.data.begin() + kNoticeSize);
+  table.stride = kNoticeSize;
+  table.count = 1;
+  table.notice = true;
+  asker_.onNotice(notice.trapNumber, table);
+}
 
 Instant Client::run(Instant now) {
   now_ = now;
@@ -792,10 +891,13 @@ Instant Client::run(Instant now) {
   // A transport that learnt of the port's state without an event must not leave groups stranded.
   if (usable() != wasUsable_) settleAll();
   requester_.run(now);
+  asker_.run(now);
   auditInTurn();
   fillWindow();
   Instant next = std::min(poll, requester_.nextDeadline());
-  next = std::min(next, nextAudit_);
+  next = std::min({next, nextAudit_, asker_.nextDeadline()});
+  unwatchWhenIdle();
+  next = std::min(next, unwatchAt_);
   if (!stale_.empty() && windowOpen()) next = std::min(next, stale_.begin()->first);
   return next;
 }

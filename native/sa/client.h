@@ -8,12 +8,15 @@
 #include <list>
 #include <map>
 #include <memory>
+#include <mutex>
+#include <optional>
 #include <random>
 #include <unordered_map>
 #include <unordered_set>
 
 #include "core/completion.h"
 #include "core/mad_transport.h"
+#include "sa/asker.h"
 #include "sa/group.h"
 #include "sa/options.h"
 #include "sa/requester.h"
@@ -29,8 +32,12 @@ class Client final : public MadTransport::Listener {
   void detach(Instant now, CompletionSink* sink);
 
   void join(Instant now, HandleId id, const JoinSpec& spec, CompletionSink* sink);
+  void ask(Instant now, HandleId id, const AskSpec& spec, CompletionSink* sink);
   /** Unknown handles are ignored, so that a free is harmless however late it comes; false then. */
   bool free(Instant now, HandleId id);
+
+  /** From any thread: the record of a group that is joined on behalf of this port. */
+  std::optional<McMemberRecord> memberRecord(const Gid& mgid) const;
 
   /** Deletes what is left of memberships lost to a reset now instead of later. */
   void leaveStaleNow(Instant now);
@@ -39,7 +46,7 @@ class Client final : public MadTransport::Listener {
   Instant run(Instant now);
 
   /** Whether a freed handle has not yet left a fabric that could be told. */
-  bool unsettled() const { return unsettledGroups_ > 0; }
+  bool unsettled() const { return unsettledGroups_ > 0 || (usable() && asker_.unsettled()); }
 
   void onMad(const ReceivedMad& mad) override;
   void onPortEvent(const PortEvent& event) override;
@@ -48,6 +55,7 @@ class Client final : public MadTransport::Listener {
   // Table
   Group& groupFor(const GroupKey& key);
   void watch();
+  void unwatchWhenIdle();
   void eraseIfIdle(Group& group);
 
   // Deciding
@@ -60,6 +68,8 @@ class Client final : public MadTransport::Listener {
   bool beginOverdueLeave();
   bool windowOpen() const;
   bool usable() const;
+  int refusal() const;
+  void onReport(const codec::SaMad& report, uint16_t sourceLid);
 
   // Work
   void beginJoin(Group& group);
@@ -96,6 +106,7 @@ class Client final : public MadTransport::Listener {
 
   // Telling
   void activate(Group& group, Member& member);
+  void publish(const Group& group);
   void complete(Member& member, Completion completion);
   void fail(Member& member, int status, const Outcome* outcome = nullptr, uint64_t fields = 0);
   void diagnose(const Diagnostic& diagnostic);
@@ -105,6 +116,7 @@ class Client final : public MadTransport::Listener {
   const Options options_;
   PortStats& stats_;
   Requester requester_;
+  Asker asker_;
   Instant now_{};
   std::unordered_map<GroupKey, std::unique_ptr<Group>, GroupKeyHash> groups_;
   std::unordered_map<HandleId, Member> members_;
@@ -121,10 +133,16 @@ class Client final : public MadTransport::Listener {
   bool sweeping_ = false;  // a loss was found: the rest of the port is being checked
   bool removed_ = false;
   bool watching_ = false;
+  Instant unwatchAt_ = kNever;
+  bool asked_ = false;
+  Instant lastAsk_{};
+  bool asksTurn_ = false;   // groups and asks take turns in the window
   bool wasUsable_ = false;  // at the last look at all groups
   uint64_t lastSerial_ = 0;
   size_t unsettledGroups_ = 0;
   std::mt19937_64 random_;
+  mutable std::mutex publishedMutex_;
+  std::unordered_map<Gid, McMemberRecord, GidHash> published_;
 };
 
 }  // namespace rxib::sa

@@ -32,6 +32,8 @@ void Port::push(Command command) {
       // Counted here and not when executed, so that a caller sees its own calls at once.
       ++stats_.joinsStarted;
       ++stats_.handlesAlive;
+    } else if (command.kind == Command::Kind::kAsk) {
+      ++stats_.handlesAlive;
     } else if (command.kind == Command::Kind::kFree) {
       ++stats_.handlesFreed;
       --stats_.handlesAlive;
@@ -59,6 +61,19 @@ void Port::join(HandleId id, const JoinSpec& spec, CompletionSink* sink) {
   command.sink = sink;
   command.spec = std::make_unique<JoinSpec>(spec);
   push(std::move(command));
+}
+
+bool Port::ask(HandleId id, const AskSpec& spec, CompletionSink* sink) {
+  Command command{Command::Kind::kAsk};
+  command.id = id;
+  command.sink = sink;
+  command.question = std::make_unique<AskSpec>(spec);
+  push(std::move(command));
+  return true;
+}
+
+std::optional<McMemberRecord> Port::memberRecord(const Gid& mgid) const {
+  return client_.memberRecord(mgid);
 }
 
 void Port::free(HandleId id) {
@@ -102,6 +117,9 @@ void Port::execute(Instant now, Command& command) {
       break;
     case Command::Kind::kJoin:
       client_.join(now, command.id, *command.spec, command.sink);
+      break;
+    case Command::Kind::kAsk:
+      client_.ask(now, command.id, *command.question, command.sink);
       break;
     case Command::Kind::kFree:
       if (client_.free(now, command.id)) break;

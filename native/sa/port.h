@@ -31,6 +31,8 @@ class Port final : public Machine, public Engine {
   void attach(std::shared_ptr<CompletionSink> sink) override;
   void detach(const std::shared_ptr<CompletionSink>& sink) override;
   void join(HandleId id, const JoinSpec& spec, CompletionSink* sink) override;
+  bool ask(HandleId id, const AskSpec& spec, CompletionSink* sink) override;
+  std::optional<McMemberRecord> memberRecord(const Gid& mgid) const override;
   void free(HandleId id) override;
   void leaveAll() override;
 
@@ -43,12 +45,13 @@ class Port final : public Machine, public Engine {
 
  private:
   struct Command {
-    enum class Kind : uint8_t { kAttach, kDetach, kJoin, kFree, kLeaveAll };
+    enum class Kind : uint8_t { kAttach, kDetach, kJoin, kAsk, kFree, kLeaveAll };
     explicit Command(Kind commandKind) : kind(commandKind) {}
     Kind kind;
     HandleId id = 0;
     CompletionSink* sink = nullptr;
     std::unique_ptr<JoinSpec> spec;
+    std::unique_ptr<AskSpec> question;
     std::shared_ptr<CompletionSink> owned;
   };
 

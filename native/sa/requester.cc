@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <utility>
 
+#include "codec/sa_table.h"
+
 namespace rxib::sa {
 namespace {
 
@@ -18,6 +20,21 @@ codec::SaMethod responseTo(codec::SaMethod method) {
     default:
       return codec::SaMethod::kGetResp;
   }
+}
+
+/** The records of a successful answer; null when it is no such thing. */
+std::shared_ptr<const RecordTable> recordsOf(const ReceivedMad& received, const codec::SaMad& mad,
+                                             size_t recordSize) {
+  codec::SaTable found;
+  if (!codec::findRecords(mad, received.bytes.size(), recordSize, found)) return nullptr;
+  auto table = std::make_shared<RecordTable>();
+  table->stride = found.stride;
+  table->count = found.count;
+  table->truncated = found.truncated;
+  const auto begin = received.bytes.begin() + codec::kSaHeaderSize;
+  const size_t wanted = found.count == 0 ? 0 : (found.count - 1) * found.stride + recordSize;
+  table->bytes.assign(begin, begin + static_cast<std::ptrdiff_t>(wanted));
+  return table;
 }
 
 }  // namespace
@@ -63,12 +80,17 @@ int Requester::send(Instant now, Request& request, RequestId id) {
 
   codec::SaMad mad;
   mad.method = static_cast<uint8_t>(request.query.method);
-  mad.attributeId = static_cast<uint16_t>(codec::SaAttribute::kMcMemberRecord);
+  mad.attributeId = request.query.attribute();
   mad.transactionId = transaction;
   mad.componentMask = request.query.mask;
-  McMemberRecord record = request.query.record;
-  record.portGid = request.query.portGid.isZero() ? port.gid : request.query.portGid;
-  codec::packMcMemberRecord(record, mad.data.data());
+  if (request.query.raw != nullptr) {
+    mad.smKey = request.query.raw->smKey;
+    mad.data = request.query.raw->data;
+  } else {
+    McMemberRecord record = request.query.record;
+    record.portGid = request.query.portGid.isZero() ? port.gid : request.query.portGid;
+    codec::packMcMemberRecord(record, mad.data.data());
+  }
   codec::MadBytes bytes;
   codec::packSaMad(mad, bytes);
 
@@ -85,8 +107,9 @@ int Requester::send(Instant now, Request& request, RequestId id) {
   ++stats_.saRequests;
   ++request.unanswered;
   request.ids.push_back(transaction);
-  attempts_[transaction] =
-      Attempt{id, AttemptState::kLive, request.query.method, port.smLid, nullptr};
+  attempts_[transaction] = Attempt{
+      id,     AttemptState::kLive, request.query.method, request.query.attribute(), port.smLid,
+      nullptr};
   return kOk;
 }
 
@@ -125,7 +148,7 @@ void Requester::retire(Instant now, Request& request) {
       continue;
     }
     attempt.state = AttemptState::kEnded;
-    if (request.query.method == codec::SaMethod::kSet) {
+    if (request.query.method == codec::SaMethod::kSet && request.query.raw == nullptr) {
       if (!unresolved) unresolved = std::make_shared<Query>(request.query);
       attempt.unresolved = unresolved;
     }
@@ -154,13 +177,19 @@ void Requester::report(DiagnosticKind kind, const Gid& mgid, std::optional<uint1
 
 void Requester::onMad(Instant now, const ReceivedMad& received) {
   codec::SaMad mad;
-  if (!codec::unpackSaMad(received.bytes.data(), received.bytes.size(), mad)) {
+  // Only a table may be longer or shorter than a MAD.
+  const bool readable = codec::unpackSaMad(received.bytes.data(), received.bytes.size(), mad) ||
+                        (codec::unpackSaHeader(received.bytes.data(), received.bytes.size(), mad) &&
+                         mad.method == static_cast<uint8_t>(codec::SaMethod::kGetTableResp));
+  if (!readable) {
     ++stats_.malformedReplies;
     report(DiagnosticKind::kMalformedReply, Gid{}, std::nullopt);
     return;
   }
   McMemberRecord record;
-  codec::unpackMcMemberRecord(mad.data.data(), mad.data.size(), record);
+  if (mad.attributeId == static_cast<uint16_t>(codec::SaAttribute::kMcMemberRecord)) {
+    codec::unpackMcMemberRecord(mad.data.data(), mad.data.size(), record);
+  }
 
   auto found = attempts_.find(static_cast<uint32_t>(mad.transactionId));
   if (mad.managementClass != codec::kClassSubnAdm || found == attempts_.end() ||
@@ -172,7 +201,7 @@ void Requester::onMad(Instant now, const ReceivedMad& received) {
   Attempt& attempt = found->second;
   if (mad.baseVersion != codec::kMadBaseVersion || mad.classVersion != codec::kSaClassVersion ||
       mad.method != static_cast<uint8_t>(responseTo(attempt.method)) ||
-      mad.attributeId != static_cast<uint16_t>(codec::SaAttribute::kMcMemberRecord)) {
+      mad.attributeId != attempt.attribute) {
     ++stats_.malformedReplies;
     report(DiagnosticKind::kMalformedReply, record.mgid, mad.status);
     return;
@@ -209,7 +238,7 @@ void Requester::onMad(Instant now, const ReceivedMad& received) {
 
   RequestId id = attempt.request;
   Request& request = requests_.at(id);
-  if (success && !namesTheGroup(request.query)) {
+  if (success && request.query.raw == nullptr && !namesTheGroup(request.query)) {
     ++stats_.malformedReplies;
     report(DiagnosticKind::kMalformedReply, record.mgid, mad.status);
     return;
@@ -230,7 +259,15 @@ void Requester::onMad(Instant now, const ReceivedMad& received) {
   Outcome outcome;
   outcome.kind = Outcome::Kind::kAnswered;
   outcome.saStatus = mad.status;
-  if (success) outcome.record = record;
+  if (success && request.query.raw == nullptr) outcome.record = record;
+  if (success && request.query.raw != nullptr) {
+    outcome.table = recordsOf(received, mad, request.query.raw->recordSize);
+    if (outcome.table == nullptr) {
+      ++stats_.malformedReplies;
+      report(DiagnosticKind::kMalformedReply, Gid{}, mad.status);
+      outcome.kind = Outcome::Kind::kMalformed;
+    }
+  }
   outcome.unresolved = request.unanswered > 0;
   finish(now, id, outcome);
 }

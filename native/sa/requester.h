@@ -30,17 +30,27 @@ struct Query {
   bool repeatable = true;
   // Set only: the join-state bits whose fate hangs on this query.
   uint8_t bits = 0;
+  // Something else than an MCMemberRecord; the record is then of no account.
+  std::shared_ptr<const SaRequest> raw;
   // The PortGID the caller named; zero: the port's own, filled in at sending.
   Gid portGid;
 
-  bool assignsMgid() const { return method == codec::SaMethod::kSet && record.mgid.isZero(); }
+  bool assignsMgid() const {
+    return raw == nullptr && method == codec::SaMethod::kSet && record.mgid.isZero();
+  }
+  uint16_t attribute() const {
+    return raw != nullptr ? raw->attribute
+                          : static_cast<uint16_t>(codec::SaAttribute::kMcMemberRecord);
+  }
 };
 
 struct Outcome {
-  enum class Kind : uint8_t { kAnswered, kTimedOut, kSendFailed };
+  // kMalformed, of raw queries: the SA answered, but not with the records asked for.
+  enum class Kind : uint8_t { kAnswered, kTimedOut, kSendFailed, kMalformed };
   Kind kind = Kind::kTimedOut;
-  uint16_t saStatus = 0;    // kAnswered; or kTimedOut after BUSY answers: kSaBusy
-  McMemberRecord record;    // kAnswered with status 0
+  uint16_t saStatus = 0;                     // kAnswered; or kTimedOut after BUSY answers: kSaBusy
+  McMemberRecord record;                     // kAnswered with status 0
+  std::shared_ptr<const RecordTable> table;  // the same for a raw query
   bool unresolved = false;  // some attempt may have been executed without our knowing
 };
 
@@ -89,6 +99,7 @@ class Requester {
     RequestId request = kNoRequest;
     AttemptState state = AttemptState::kLive;
     codec::SaMethod method{};
+    uint16_t attribute = 0;
     uint16_t lid = 0;
     std::shared_ptr<const Query> unresolved;  // kEnded Sets only
   };
