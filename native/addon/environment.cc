@@ -4,6 +4,7 @@
 #include <atomic>
 #include <utility>
 
+#include "addon/ask_exchange.h"
 #include "addon/exchange.h"
 #include "addon/fabric_control.h"
 #include "addon/port_registry.h"
@@ -138,6 +139,23 @@ Napi::Value Environment::join(const Napi::CallbackInfo& info) {
   const HandleId id = nextHandle.fetch_add(1, std::memory_order_relaxed);
   port.port->engine().join(id, readRequest(outgoing_.Value().Data()), port.sink.get());
   return Napi::Number::New(info.Env(), static_cast<double>(id));
+}
+
+Napi::Value Environment::ask(const Napi::CallbackInfo& info) {
+  if (ended_) throw failure(info.Env(), kENODEV, "the process is exiting");
+  Opened& port = opened(info);
+  const HandleId id = nextHandle.fetch_add(1, std::memory_order_relaxed);
+  if (!port.port->engine().ask(id, readAsk(info[1].As<Napi::Object>()), port.sink.get())) {
+    throw failure(info.Env(), kEOPNOTSUPP, "this provider cannot ask the subnet administrator");
+  }
+  return Napi::Number::New(info.Env(), static_cast<double>(id));
+}
+
+Napi::Value Environment::memberRecord(const Napi::CallbackInfo& info) {
+  double* slots = outgoing_.Value().Data();
+  const auto record = opened(info).port->engine().memberRecord(readRecord(slots + 1).mgid);
+  if (record) writeRecord(*record, slots + 1);
+  return Napi::Boolean::New(info.Env(), record.has_value());
 }
 
 Napi::Value Environment::free(const Napi::CallbackInfo& info) {
@@ -335,7 +353,8 @@ void Environment::deliver(Napi::Env env, bool everything) {
       for (size_t i = 0; i < batch_.size(); ++i) {
         writeCompletion(batch_[i], slots + i * kCompletionSlots);
       }
-      dispatch_.Call({Napi::Number::New(env, static_cast<double>(batch_.size()))});
+      dispatch_.Call(
+          {Napi::Number::New(env, static_cast<double>(batch_.size())), tablesOf(env, batch_)});
       if (!everything && steadyNow() >= until) break;
     }
     for (const auto& [port, d] : outbox_->takeNotes()) {

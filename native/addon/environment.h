@@ -24,6 +24,8 @@ class Environment {
   Napi::Value openPort(const Napi::CallbackInfo& info);
   Napi::Value closePort(const Napi::CallbackInfo& info);
   Napi::Value join(const Napi::CallbackInfo& info);
+  Napi::Value ask(const Napi::CallbackInfo& info);
+  Napi::Value memberRecord(const Napi::CallbackInfo& info);
   Napi::Value free(const Napi::CallbackInfo& info);
   Napi::Value stats(const Napi::CallbackInfo& info);
   Napi::Value portState(const Napi::CallbackInfo& info);

@@ -38,6 +38,8 @@ Napi::Object init(Napi::Env env, Napi::Object exports) {
   add<&Environment::openPort>(env, exports, "openPort", environment);
   add<&Environment::closePort>(env, exports, "closePort", environment);
   add<&Environment::join>(env, exports, "join", environment);
+  add<&Environment::ask>(env, exports, "ask", environment);
+  add<&Environment::memberRecord>(env, exports, "memberRecord", environment);
   add<&Environment::free>(env, exports, "free", environment);
   add<&Environment::stats>(env, exports, "stats", environment);
   add<&Environment::portState>(env, exports, "portState", environment);

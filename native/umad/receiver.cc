@@ -30,6 +30,8 @@ constexpr auto kDrainLimit = std::chrono::milliseconds{500};
 void fillUp(std::vector<uint8_t>& bytes) {
   if (bytes.size() < codec::kSaHeaderSize || bytes.size() >= codec::kMadSize) return;
   if (bytes[1] != codec::kClassSubnAdm) return;
+  // The length of a table says how many records it has.
+  if (bytes[3] == static_cast<uint8_t>(codec::SaMethod::kGetTableResp)) return;
   const size_t record = size_t{codec::read16(bytes.data() + 44)} * 8;
   if (record > 0 && bytes.size() >= codec::kSaHeaderSize + record) bytes.resize(codec::kMadSize);
 }

@@ -11,14 +11,14 @@ export interface Addon {
    *
    * @param incoming Completions, up to 16 at a time.
    * @param outgoing One request.
-   * @param dispatch Called when `count` completions stand in `incoming`. With 0: some port has come
-   * to rest.
+   * @param dispatch Called when `count` completions stand in `incoming`, with the tables of those
+   * that have one. With 0: some port has come to rest.
    * @param note Called for each diagnostic.
    */
   attach(
     incoming: Float64Array,
     outgoing: Float64Array,
-    dispatch: (count: number) => void,
+    dispatch: (count: number, tables?: readonly (NativeTable | undefined)[]) => void,
     note: (
       port: number,
       kind: number,
@@ -34,6 +34,10 @@ export interface Addon {
   closePort(port: number): void;
   /** Starts the join that stands in `outgoing`; returns the handle. */
   join(port: number): number;
+  /** Asks the subnet administrator something; returns the handle. Throws an Error with `status`. */
+  ask(port: number, ask: NativeAsk): number;
+  /** Replaces the record in `outgoing` by that of its group, if this port is a member of it. */
+  memberRecord(port: number): boolean;
   /** Ignores handles it does not know. */
   free(port: number, handle: number): void;
   /** Writes the counters in the order of PORT_STATS_FIELDS. */
@@ -72,6 +76,8 @@ export const ADDON_FUNCTIONS = [
   'openPort',
   'closePort',
   'join',
+  'ask',
+  'memberRecord',
   'free',
   'stats',
   'portState',
@@ -85,6 +91,38 @@ export const ADDON_FUNCTIONS = [
 
 /** What is behind a port: an SA client on one of two transports, or the kernel's RDMA CM. */
 export type PortKind = 'embedded' | 'umad' | 'rdmacm';
+
+/** One SA request. */
+export interface NativeSaRequest {
+  method: number;
+  attribute: number;
+  mask: bigint;
+  smKey: bigint;
+  /** Bytes of the records in its answer. */
+  recordSize: number;
+  data: Uint8Array;
+}
+
+/** A question; or, with `undo`, something that stands until its handle is freed. */
+export interface NativeAsk {
+  make: NativeSaRequest;
+  undo?: NativeSaRequest;
+  /** Asks whether it still stands. */
+  probe?: NativeSaRequest;
+  /** Absent: for ever. */
+  leaseMs?: number;
+  /** The trap whose notices go to the handle. */
+  trap?: number;
+}
+
+/** The records of an answer, `stride` bytes from one to the next, or a notice. */
+export interface NativeTable {
+  bytes: Uint8Array;
+  stride: number;
+  count: number;
+  truncated: boolean;
+  notice: boolean;
+}
 
 export interface NativePortOptions {
   exitDrainMs: number;

@@ -11,9 +11,11 @@ import type { InfiniBandPathRecord } from '../records/path-record.js';
 import type { ServiceRecord, ServiceRecordInit } from '../records/service-record.js';
 import type {
   Addon,
+  NativeAsk,
   NativeFabricOptions,
   NativePortInfo,
   NativePortOptions,
+  NativeTable,
   PortKind,
 } from './addon.js';
 import {
@@ -70,9 +72,12 @@ export class NativeHandle {
     readonly use: PortUse,
     readonly id: number,
     /** Undefined once freed. */
-    public callback: JoinCallback | undefined,
+    public callback: NativeCallback | undefined,
   ) {}
 }
+
+/** `table` comes with what was asked of the subnet administrator. */
+export type NativeCallback = (completion: JoinCompletion, table?: NativeTable) => void;
 
 /** A port that this JavaScript environment has open. */
 class NativePort {
@@ -129,6 +134,21 @@ export class PortUse {
     return this.#environment.join(this, record, mgid, componentMask, callback, group);
   }
 
+  /** Asks the subnet administrator something. */
+  ask(ask: NativeAsk, callback: NativeCallback): NativeHandle {
+    return this.#environment.ask(this, ask, callback);
+  }
+
+  /** The record of a group that this port is a member of. */
+  memberRecord(mgid: string): McMemberRecord | undefined {
+    return this.#environment.memberRecord(this, mgid);
+  }
+
+  /** Live state of the port, as of the engine's last run. */
+  state(): PortInfo {
+    return this.#environment.state(this);
+  }
+
   /** Counters of the port, whoever uses it. */
   stats(): PortStats {
     return this.#environment.stats(this.port.id);
@@ -171,8 +191,8 @@ export class Environment {
     this.addon.attach(
       this.#incoming,
       this.#outgoing,
-      (count) => {
-        this.#dispatch(count);
+      (count, tables) => {
+        this.#dispatch(count, tables);
       },
       (port, kind, mgid, status, saStatus, reason) => {
         const channel = CHANNELS[kind - 1];
@@ -244,6 +264,25 @@ export class Environment {
     use.alive += 1;
     this.updateHold();
     return handle;
+  }
+
+  ask(use: PortUse, ask: NativeAsk, callback: NativeCallback): NativeHandle {
+    const id = translated(() => this.addon.ask(use.port.id, ask));
+    const handle = new NativeHandle(use, id, callback);
+    this.#handles.set(id, handle);
+    use.alive += 1;
+    this.updateHold();
+    return handle;
+  }
+
+  /** Live state of the port. */
+  state(use: PortUse): PortInfo {
+    return portInfo(translated(() => this.addon.portState(use.port.id)));
+  }
+
+  memberRecord(use: PortUse, mgid: string): McMemberRecord | undefined {
+    writeRequest(this.#outgoing, {}, mgid, 0n);
+    return this.addon.memberRecord(use.port.id) ? readRecord(this.#outgoing, 1) : undefined;
   }
 
   /** Legal at any time and any number of times. */
@@ -333,25 +372,27 @@ export class Environment {
     for (const resolve of port.waiting.splice(0)) resolve();
   }
 
-  #dispatch(count: number): void {
+  #dispatch(count: number, tables?: readonly (NativeTable | undefined)[]): void {
     if (count === 0) {
       for (const port of [...this.#ports.values()]) this.#lookSettled(port);
       this.updateHold();
       return;
     }
     // Read whole before anybody is told: a handler may cause the array to be written again.
-    const batch: [NativeHandle, JoinCompletion][] = [];
+    const batch: [NativeHandle, JoinCompletion, NativeTable | undefined][] = [];
     for (let i = 0; i < count; i += 1) {
       const handle = this.#handles.get(completionHandle(this.#incoming, i));
-      if (handle !== undefined) batch.push([handle, readCompletion(this.#incoming, i)]);
+      if (handle !== undefined) {
+        batch.push([handle, readCompletion(this.#incoming, i), tables?.[i]]);
+      }
     }
-    for (const [handle, completion] of batch) {
+    for (const [handle, completion, table] of batch) {
       // Nobody may have been a member when the device went: the next join is then the first to know.
       if (completion.reason === 'device-removed' || completion.status === Errno.ENODEV) {
         handle.use.port.removed = true;
       }
       try {
-        handle.callback?.(completion);
+        handle.callback?.(completion, table);
       } catch (error) {
         // One consumer's fault must not keep the others from their events, nor go unnoticed.
         setImmediate(() => {

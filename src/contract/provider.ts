@@ -2,6 +2,14 @@ import type { AddressHandle } from './address-handle.js';
 import type { ResolvedJoinRequest } from './request.js';
 import type { McMemberRecord } from '../records/mc-member-record.js';
 import type { ResetReason } from '../errors/reset-reason.js';
+import type {
+  GroupNewsCallback,
+  QueryCallback,
+  ResolvedQuery,
+  ResolvedService,
+  SaRecordKind,
+  ServiceCallback,
+} from './query.js';
 import type { ProviderStats } from './stats.js';
 
 /** Identifies one join at its provider. Opaque to everybody else. */
@@ -26,6 +34,10 @@ export interface JoinCompletion {
   /** What a person should know beyond the status; the default is made from the status. */
   message?: string;
 }
+
+/** What decides which port a request uses. */
+export type PortWish = Pick<ResolvedJoinRequest, 'device' | 'port'> &
+  Partial<Pick<ResolvedJoinRequest, 'group' | 'record'>>;
 
 export type JoinCallback = (completion: JoinCompletion) => void;
 
@@ -68,7 +80,28 @@ export interface MulticastProvider {
    * first. Where it is missing, `device` and `port` stay as the user gave them. Throws a MulticastError
    * for an unknown device or port (ENODEV) or when no port is active (EAGAIN).
    */
-  resolvePort?(request: ResolvedJoinRequest): { device?: string; port?: number };
+  resolvePort?(request: PortWish): { device?: string; port?: number };
+  /**
+   * Asks the subnet administrator, in the same window and with the same timeouts as the joins. Calls
+   * back once, never from within this call; the handle is freed by `freeMulticast`, before or after
+   * that. Where it is missing, callers get EOPNOTSUPP; so for the next three.
+   */
+  query?<K extends SaRecordKind>(
+    request: ResolvedQuery<K>,
+    callback: QueryCallback<K>,
+  ): MulticastHandle;
+  /** Registers a service until the handle is freed, and renews its lease. */
+  registerService?(request: ResolvedService, callback: ServiceCallback): MulticastHandle;
+  /** Tells of groups created and deleted until the handle is freed. */
+  watchGroups?(
+    request: { device?: string; port?: number },
+    callback: GroupNewsCallback,
+  ): MulticastHandle;
+  /** The record of a group that the port is a member of through this process. */
+  memberRecord?(
+    mgid: string,
+    place: { device?: string; port?: number },
+  ): McMemberRecord | undefined;
   /** Resolves when every freed handle has left the fabric. */
   idle?(): Promise<void>;
   stats?(): ProviderStats;

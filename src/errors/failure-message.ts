@@ -51,9 +51,36 @@ const REASONS: Readonly<Record<ResetReason, string>> = {
   'group-error': 'the group failed',
 };
 
-function saAdvice({ saStatus, fields }: MulticastErrorDetails): string | undefined {
+/** Advice by errno name, by SA status name, or by reason. */
+export type FailureAdvice = Readonly<Record<string, string>>;
+
+/** What differs for a query. */
+export const QUERY_ADVICE: FailureAdvice = {
+  EINVAL: 'the subnet manager refused the query',
+  EPROTO: 'the subnet manager answered with something that is no such record',
+  REQ_INVALID: 'a field has a value that the subnet manager does not know, or two contradict',
+  NO_RECORDS: 'there is no such record',
+  METHOD_ATTRIBUTE_UNSUPPORTED: 'the subnet manager does not serve this kind of record',
+};
+
+/** What differs for the registration of a service. */
+export const SERVICE_ADVICE: FailureAdvice = {
+  EINVAL: 'the subnet manager refused the service',
+  EPROTO: 'the subnet manager answered with something that is no service record',
+  ENETRESET: 'the registration is lost; register again (see rejoinOnReset)',
+  REQ_INVALID: 'the service GID or the P_Key is not acceptable to the subnet manager',
+  NO_RESOURCES: 'the subnet manager has no room for another service',
+  'membership-lost': 'the subnet manager no longer knows the service',
+};
+
+function saAdvice(
+  { saStatus, fields }: MulticastErrorDetails,
+  special: FailureAdvice,
+): string | undefined {
   if (saStatus === undefined) return undefined;
   const name = saStatusName(saStatus);
+  // Advice for joins would only mislead whoever has asked for something else.
+  if (Object.keys(special).length > 0 && name !== 'BUSY') return special[name];
   const explained = fields !== undefined && fields.length > 0;
   return name === 'REQ_INVALID' && !explained ? REQ_INVALID_UNEXPLAINED : SA_ADVICE[name];
 }
@@ -63,7 +90,11 @@ function saAdvice({ saStatus, fields }: MulticastErrorDetails): string | undefin
  *
  * @param advice What a provider knows better than the status alone tells.
  */
-export function failureMessage(details: MulticastErrorDetails, advice?: string): string {
+export function failureMessage(
+  details: MulticastErrorDetails,
+  advice?: string,
+  special: FailureAdvice = {},
+): string {
   const code = errnoName(details.status);
   const place = [
     details.mgid,
@@ -73,12 +104,12 @@ export function failureMessage(details: MulticastErrorDetails, advice?: string):
   ].filter((part) => part !== undefined);
   const what =
     details.reason !== undefined
-      ? `${REASONS[details.reason]}: ${
+      ? `${special[details.reason] ?? REASONS[details.reason]}: ${
           details.reason === 'device-removed'
             ? 'the membership is lost for good'
-            : (advice ?? ADVICE[code] ?? 'failed')
+            : (advice ?? special[code] ?? ADVICE[code] ?? 'failed')
         }`
-      : (saAdvice(details) ?? advice ?? ADVICE[code] ?? 'the join failed');
+      : (saAdvice(details, special) ?? advice ?? special[code] ?? ADVICE[code] ?? 'the join failed');
   const sa =
     details.saStatus === undefined
       ? ''

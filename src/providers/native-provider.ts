@@ -6,6 +6,7 @@ import type {
   MulticastHandle,
   MulticastProvider,
   PortInfo,
+  PortWish,
 } from '../contract/provider.js';
 import type { ResolvedJoinRequest } from '../contract/request.js';
 import type { PortStats, ProviderStats } from '../contract/stats.js';
@@ -39,10 +40,10 @@ export abstract class NativeProvider implements MulticastProvider {
   /** Chooses among the ports there are. */
   protected abstract choosePort(
     ports: readonly PortInfo[],
-    request: ResolvedJoinRequest,
+    request: PortWish,
   ): { device: string; port: number };
 
-  resolvePort(request: ResolvedJoinRequest): { device: string; port: number } {
+  resolvePort(request: PortWish): { device: string; port: number } {
     if (this.#closed) throw closedError(this.name);
     if (request.device !== undefined && request.port !== undefined) {
       const { device, port } = request;
@@ -120,11 +121,19 @@ export abstract class NativeProvider implements MulticastProvider {
   }
 
   /** The place of a request: as it was resolved, or else resolved now. */
-  protected placeOf(request: ResolvedJoinRequest): { device: string; port: number } {
+  protected placeOf(request: PortWish): { device: string; port: number } {
     const { device, port } = request;
     return device !== undefined && port !== undefined
       ? { device, port }
       : this.resolvePort(request);
+  }
+
+  /** The ports that are open and may be the one of a request. */
+  protected openPorts(wish: { device?: string; port?: number }): NativePort[] {
+    return [...this.#opened.values()]
+      .filter(({ device }) => wish.device === undefined || wish.device === device)
+      .filter(({ port }) => wish.port === undefined || wish.port === port)
+      .map(({ native }) => native);
   }
 
   /** The port, opened if it is not. */

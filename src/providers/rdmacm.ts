@@ -9,6 +9,7 @@ import type {
   MulticastHandle,
   MulticastProvider,
   PortInfo,
+  PortWish,
   RdmacmOptions,
 } from '../contract/provider.js';
 import type { ResolvedJoinRequest } from '../contract/request.js';
@@ -129,7 +130,7 @@ class Rdmacm extends NativeProvider implements RdmacmProvider {
 
   protected choosePort(
     ports: readonly PortInfo[],
-    request: ResolvedJoinRequest,
+    request: PortWish,
   ): { device: string; port: number } {
     const { device, port, group } = request;
     const fail = (status: number, what: string): MulticastError =>

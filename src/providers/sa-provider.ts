@@ -1,16 +1,27 @@
 import { ipoibMgid } from '../address/ipoib.js';
-import type { JoinCallback, MulticastHandle, PortInfo } from '../contract/provider.js';
+import type { JoinCallback, MulticastHandle, PortInfo, PortWish } from '../contract/provider.js';
+import type {
+  QueryCallback,
+  ResolvedQuery,
+  ResolvedService,
+  SaRecordKind,
+  ServiceCallback,
+} from '../contract/query.js';
 import type { ResolvedJoinRequest } from '../contract/request.js';
 import { failureMessage } from '../errors/failure-message.js';
+import { QUERY_ADVICE, SERVICE_ADVICE } from '../errors/failure-message.js';
 import { componentMaskOf } from '../records/component-mask.js';
+import type { McMemberRecord } from '../records/mc-member-record.js';
+import { serviceComponentMask } from '../records/service-record.js';
 import { NativeProvider } from './native-provider.js';
+import { recordsOf, SA_METHODS, saRequest } from './sa-attributes.js';
 import { selectPort } from './select-port.js';
 
 /** A provider whose joins go through this package's own SA client. */
 export abstract class SaProvider extends NativeProvider {
   protected choosePort(
     ports: readonly PortInfo[],
-    request: ResolvedJoinRequest,
+    request: PortWish,
   ): { device: string; port: number } {
     return selectPort(ports, request);
   }
@@ -36,6 +47,73 @@ export abstract class SaProvider extends NativeProvider {
       }
       callback(completion);
     });
+  }
+
+  query<K extends SaRecordKind>(
+    request: ResolvedQuery<K>,
+    callback: QueryCallback<K>,
+  ): MulticastHandle {
+    const { device, port } = this.placeOf(request);
+    const ask = { make: saRequest(request.kind, SA_METHODS.getTable, request) };
+    return this.openedPort(device, port).ask(ask, (completion, table) => {
+      const { status, saStatus } = completion;
+      callback({
+        status,
+        ...(saStatus === undefined ? {} : { saStatus }),
+        ...(status === 0
+          ? { records: recordsOf(request.kind, table), truncated: table?.truncated === true }
+          : { message: failureMessage({ ...completion, device, port }, undefined, QUERY_ADVICE) }),
+      });
+    });
+  }
+
+  registerService(request: ResolvedService, callback: ServiceCallback): MulticastHandle {
+    const { device, port } = this.placeOf(request);
+    const native = this.openedPort(device, port);
+    const serviceGid = request.record.serviceGid ?? native.state().gid;
+    const record = { ...request.record, serviceGid };
+    const key = serviceComponentMask({
+      serviceId: record.serviceId ?? 0n,
+      serviceGid,
+      pkey: record.pkey ?? 0,
+    });
+    const { leaseSeconds = Infinity } = record;
+    const same = { record, smKey: 0n };
+    const ask = {
+      make: saRequest('service-record', SA_METHODS.set, {
+        ...same,
+        componentMask: serviceComponentMask(record),
+      }),
+      undo: saRequest('service-record', SA_METHODS.delete, { ...same, componentMask: key }),
+      probe: saRequest('service-record', SA_METHODS.get, { ...same, componentMask: key }),
+      ...(leaseSeconds === Infinity ? {} : { leaseMs: leaseSeconds * 1000 }),
+    };
+    return native.ask(ask, (completion, table) => {
+      const { status, saStatus, reason } = completion;
+      const [record] = status === 0 ? recordsOf('service-record', table) : [];
+      callback({
+        status,
+        ...(saStatus === undefined ? {} : { saStatus }),
+        ...(reason === undefined ? {} : { reason }),
+        ...(record === undefined ? {} : { record }),
+        ...(status === 0
+          ? {}
+          : {
+              message: failureMessage({ ...completion, device, port }, undefined, SERVICE_ADVICE),
+            }),
+      });
+    });
+  }
+
+  memberRecord(
+    mgid: string,
+    place: { device?: string; port?: number },
+  ): McMemberRecord | undefined {
+    for (const native of this.openPorts(place)) {
+      const record = native.memberRecord(mgid);
+      if (record !== undefined) return record;
+    }
+    return undefined;
   }
 
   /** The MGID that IPoIB uses for the group (RFC 4391). The P_Key defaults to 0xffff. */
