@@ -5,21 +5,43 @@ export { ipoibMgid } from './address/ipoib.js';
 export type { IpoibOptions } from './address/ipoib.js';
 export { canonicalMgid } from './address/mgid.js';
 export type {
+  LifecycleEvent,
   MulticastErrorEvent,
   MulticastEvent,
   MulticastJoinedEvent,
   MulticastResetEvent,
 } from './contract/event.js';
 export type {
+  ResolvedServiceRequest,
+  ServiceErrorEvent,
+  ServiceEvent,
+  ServiceJoinedEvent,
+  ServiceResetEvent,
+} from './contract/service-event.js';
+export type {
   JoinCallback,
   JoinCompletion,
   MulticastHandle,
   MulticastProvider,
   PortInfo,
+  PortWish,
   RdmacmOptions,
   SaPortOptions,
 } from './contract/provider.js';
 export type { AddressHandle, GlobalRoute } from './contract/address-handle.js';
+export type {
+  GroupNews,
+  GroupNewsCallback,
+  GroupNewsCompletion,
+  QueryCallback,
+  QueryCompletion,
+  ResolvedQuery,
+  ResolvedService,
+  SaRecordKind,
+  SaRecords,
+  ServiceCallback,
+  ServiceCompletion,
+} from './contract/query.js';
 export type { Arg, JoinRequest, ResolvedJoinRequest } from './contract/request.js';
 export type { SaClient } from './contract/sa-client.js';
 export type { PortStats, ProviderStats } from './contract/stats.js';
@@ -32,8 +54,13 @@ export { RESET_REASONS } from './errors/reset-reason.js';
 export type { ResetReason } from './errors/reset-reason.js';
 export { saStatusName } from './errors/sa-status.js';
 export { joinMulticast$ } from './observable/join-multicast.js';
+export { queryGroups$, queryMembers$, queryPath$, queryServices$ } from './observable/query.js';
+export type { QueryOptions } from './observable/query.js';
+export type { PlaceOptions } from './observable/place.js';
 export { joinMulticast } from './observable/membership.js';
 export type { JoinMulticastOptions, Membership } from './observable/membership.js';
+export { registerService$ } from './observable/register-service.js';
+export type { ServiceRegistration } from './observable/register-service.js';
 export { registerSaClient } from './observable/sa-client.js';
 export type { SaClientOptions } from './observable/sa-client.js';
 export { joinMulticastAll$ } from './operators/join-multicast-all.js';
@@ -52,6 +79,8 @@ export type {
   TrackMembershipOptions,
 } from './operators/track-membership.js';
 export { whileJoined } from './operators/while-joined.js';
+export { addressHandleFromMcMember } from './codec/address-handle.js';
+export type { AddressHandlePort } from './codec/address-handle.js';
 export { packMcMemberRecord, unpackMcMemberRecord } from './codec/mc-member-record.js';
 export { packPathRecord, unpackPathRecord } from './codec/path-record.js';
 export { packServiceRecord, unpackServiceRecord } from './codec/service-record.js';

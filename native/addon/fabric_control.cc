@@ -131,6 +131,7 @@ embedded::FabricOptions readFabricOptions(const Napi::Object& options) {
   result.serviceRate = numberOr(options, "serviceRate", result.serviceRate);
   result.seed = static_cast<uint64_t>(numberOr(options, "seed", 1));
   result.delay = milliseconds(numberOr(options, "delayMs", 0));
+  result.rmpp = options.Get("rmpp").ToBoolean();
   Napi::Value pkeys = options.Get("pkeys");
   if (pkeys.IsArray()) {
     result.pkeys.clear();

@@ -87,11 +87,11 @@ class Counter {
  * part of the addon's interface: src/binding/stats-fields.ts names them in the same order.
  */
 struct PortStats {
-  Counter joinsStarted;  // handles made
+  Counter joinsStarted;  // handles made, those of questions included
   Counter joined;        // status 0 completions
   Counter failed;        // completions that ended a join before it was joined
   Counter resets;        // ENETRESET completions
-  Counter handlesAlive;  // gauge: handles made, questions included, and not freed
+  Counter handlesAlive;  // gauge: joinsStarted - handlesFreed
   Counter handlesFreed;
   Counter groups;              // gauge: entries of the group table
   Counter saRequests;          // MADs sent to the SA, repeats included

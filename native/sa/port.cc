@@ -28,11 +28,9 @@ void Port::start(Waker& waker) {
 void Port::push(Command command) {
   {
     std::lock_guard<std::mutex> lock(mutex_);
-    if (command.kind == Command::Kind::kJoin) {
+    if (command.kind == Command::Kind::kJoin || command.kind == Command::Kind::kAsk) {
       // Counted here and not when executed, so that a caller sees its own calls at once.
       ++stats_.joinsStarted;
-      ++stats_.handlesAlive;
-    } else if (command.kind == Command::Kind::kAsk) {
       ++stats_.handlesAlive;
     } else if (command.kind == Command::Kind::kFree) {
       ++stats_.handlesFreed;

@@ -154,6 +154,7 @@ export interface NativeFabricOptions {
   serviceRate: number;
   seed: number;
   pkeys: readonly number[];
+  rmpp: boolean;
 }
 
 export interface NativePortInfo {

@@ -1,6 +1,7 @@
 import type { AddressHandle } from './address-handle.js';
 import type { McMemberRecord } from '../records/mc-member-record.js';
 import type { ResetReason } from '../errors/reset-reason.js';
+import type { MulticastProvider } from './provider.js';
 import type { ResolvedJoinRequest } from './request.js';
 import type { MulticastError } from '../errors/multicast-error.js';
 
@@ -38,3 +39,15 @@ export interface MulticastResetEvent<C> {
 
 export type MulticastEvent<C = undefined> =
   MulticastJoinedEvent<C> | MulticastErrorEvent<C> | MulticastResetEvent<C>;
+
+/** What the events of memberships and of services have in common. */
+export interface LifecycleEvent {
+  readonly type: 'joined' | 'error' | 'reset';
+  readonly status: number;
+  /** Where it was made. */
+  readonly request: {
+    readonly provider: MulticastProvider;
+    readonly device?: string;
+    readonly port?: number;
+  };
+}

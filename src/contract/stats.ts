@@ -1,6 +1,6 @@
 /** Counters of one port since it was opened. Gauges are marked; the rest only grows. */
 export interface PortStats {
-  /** Handles made. */
+  /** Handles made: joins, queries, services and subscriptions. */
   readonly joinsStarted: number;
   /** Completions with status 0. */
   readonly joined: number;

@@ -28,6 +28,8 @@ export const DIAGNOSTIC_CHANNELS = [
   'rx-ib-multicast:stale-leave',
   /** A port event; `reason` says which. */
   'rx-ib-multicast:port-event',
+  /** `unregister()` has been waiting for a while; `pending` says what for. */
+  'rx-ib-multicast:unregister-waiting',
 ] as const;
 
 /** The name of a diagnostics channel of this package. */
@@ -45,6 +47,8 @@ export interface DiagnosticMessage {
   /** MAD status of the subnet administrator, host order. */
   saStatus?: number | undefined;
   reason?: string | undefined;
+  /** What is waited for. */
+  pending?: string | undefined;
   /** What was thrown. */
   error?: unknown;
   /** How many of these the same join has had, this one included. */

@@ -45,12 +45,14 @@ export function errnoNumber(name: string): number | undefined {
 
 /** The statuses that this package itself reports or decides by, negative. */
 export const Errno = {
+  ENOENT: -2,
   EIO: -5,
   EAGAIN: -11,
   EBUSY: -16,
   ENODEV: -19,
   EINVAL: -22,
   EPROTO: -71,
+  EMSGSIZE: -90,
   EOPNOTSUPP: -95,
   EADDRNOTAVAIL: -99,
   ENETDOWN: -100,

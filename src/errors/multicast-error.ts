@@ -15,6 +15,8 @@ export interface MulticastErrorDetails {
   device?: string | undefined;
   port?: number | undefined;
   mgid?: string | undefined;
+  /** Default `'joinMulticast'`. */
+  syscall?: string | undefined;
   cause?: unknown;
 }
 
@@ -40,7 +42,7 @@ export class MulticastError extends Error {
   readonly code: string;
   /** Negative, as in Node's system errors. */
   readonly errno: number;
-  readonly syscall: string = 'joinMulticast';
+  readonly syscall: string;
   /** Exactly as the provider reported it, of either sign. */
   readonly status: number;
   /** MAD status of the subnet administrator, host order, when it answered. */
@@ -66,8 +68,9 @@ export class MulticastError extends Error {
 
   constructor(message: string, details: MulticastErrorDetails) {
     super(message, details.cause === undefined ? undefined : { cause: details.cause });
-    const { status } = details;
+    const { status, syscall = 'joinMulticast' } = details;
     this.status = status;
+    this.syscall = syscall;
     // An error with the status of success, or with none, says that its maker is at fault.
     const valid = Number.isInteger(status) && status !== 0;
     this.errno = valid ? -Math.abs(status) : Errno.EPROTO;

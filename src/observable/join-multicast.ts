@@ -15,6 +15,7 @@ import { currentChain, noteOrigin, outsideOfChains } from './rejoin-chain.js';
 import { resolveJoinRequest } from './resolve-join-request.js';
 import type { Resolution } from './resolve-join-request.js';
 import { clientScope } from './sa-client.js';
+import type { ClientScope } from './sa-client.js';
 
 /** A completion without what is not as its type says, since the seam is open to anyone. */
 function wellFormed(completion: JoinCompletion | undefined): Partial<JoinCompletion> {
@@ -33,7 +34,9 @@ function wellFormed(completion: JoinCompletion | undefined): Partial<JoinComplet
 class Join<C> {
   readonly #subscriber: Subscriber<MulticastEvent<C | undefined>>;
   readonly #request: ResolvedJoinRequest<C | undefined>;
-  readonly #scope: { begin(): void; end(): void } | undefined;
+  readonly #scope: ClientScope | undefined;
+  /** What this join is called while a client waits for it. */
+  readonly #what: string;
   /** Boxed, since whether there is a handle must not depend on what a provider takes for one. */
   #handle: { readonly value: MulticastHandle } | undefined;
   #ended = false;
@@ -49,6 +52,7 @@ class Join<C> {
     this.#subscriber = subscriber;
     this.#request = resolution.request;
     this.#mgid = resolution.request.record.mgid;
+    this.#what = `membership of ${this.#mgid ?? resolution.request.group ?? 'a group'}`;
     this.#scope = resolution.client === undefined ? undefined : clientScope(resolution.client);
   }
 
@@ -56,7 +60,7 @@ class Join<C> {
     const { provider } = this.#request;
     const waiting: JoinCompletion[] = [];
     this.#waiting = waiting;
-    this.#scope?.begin();
+    this.#scope?.begin(this.#what);
     let handle: MulticastHandle;
     try {
       handle = provider.joinMulticast(this.#request, (completion) => {
@@ -66,7 +70,7 @@ class Join<C> {
     } catch (thrown) {
       // There is no handle, so nothing is freed, and what the provider has queued means nothing.
       this.#waiting = undefined;
-      this.#scope?.end();
+      this.#scope?.end(this.#what);
       this.refuse(thrown);
       return;
     }
@@ -172,7 +176,7 @@ class Join<C> {
         error,
       }));
     }
-    this.#scope?.end();
+    this.#scope?.end(this.#what);
   }
 
   #startTimer(): void {

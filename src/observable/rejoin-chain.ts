@@ -1,6 +1,5 @@
-import type { MulticastEvent } from '../contract/event.js';
+import type { LifecycleEvent } from '../contract/event.js';
 import type { MulticastProvider } from '../contract/provider.js';
-import type { ResolvedJoinRequest } from '../contract/request.js';
 
 /** Where a membership was made, to be kept when it is renewed. */
 export interface Pin {
@@ -10,7 +9,7 @@ export interface Pin {
 }
 
 /** Which observable a resolved request came from, so that its joined event can be traced back. */
-const originOf = new WeakMap<ResolvedJoinRequest, object>();
+const originOf = new WeakMap<Pin, object>();
 
 let current: RejoinChain | undefined;
 
@@ -41,7 +40,7 @@ export class RejoinChain {
   }
 
   /** Keeps the place of a membership that was made. */
-  observe(event: MulticastEvent<unknown>): void {
+  observe(event: LifecycleEvent): void {
     if (event.type !== 'joined') return;
     const { request } = event;
     const origin = originOf.get(request);
@@ -65,6 +64,6 @@ export function currentChain(): RejoinChain | undefined {
 }
 
 /** Notes which observable made a resolved request. */
-export function noteOrigin(request: ResolvedJoinRequest, origin: object): void {
+export function noteOrigin(request: Pin, origin: object): void {
   originOf.set(request, origin);
 }

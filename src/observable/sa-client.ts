@@ -1,9 +1,14 @@
+import { canonicalMgid } from '../address/mgid.js';
 import { defaultProvider } from '../providers/default-provider.js';
 import type { MulticastProvider } from '../contract/provider.js';
 import type { SaClient } from '../contract/sa-client.js';
+import { publishDiagnostic } from '../errors/diagnostics.js';
 import { Errno } from '../errors/errno.js';
 import { MulticastError } from '../errors/multicast-error.js';
+import { gidText } from '../records/field-checks.js';
+import type { McMemberRecord } from '../records/mc-member-record.js';
 import { checkDevice, checkPort, checkProvider } from './join-request.js';
+import { checkDuration } from './time-options.js';
 
 /** Where the joins of a client go. */
 export interface SaClientOptions {
@@ -15,13 +20,19 @@ export interface SaClientOptions {
   port?: number;
 }
 
+/** Things named in a message at most. */
+const MOST_NAMED = 5;
+/** Milliseconds of waiting after which a diagnostic says what for. */
+const REPORT_AFTER_MS = 5_000;
+
 class RegisteredClient implements SaClient {
   readonly provider: MulticastProvider;
   readonly device?: string;
   readonly port?: number;
-  #alive = 0;
+  /** What is under way, and how many of each. */
+  readonly #underWay = new Map<string, number>();
   #unregistered: Promise<void> | undefined;
-  #noneAlive: (() => void) | undefined;
+  #noneUnderWay: (() => void) | undefined;
 
   constructor(provider: MulticastProvider, device: string | undefined, port: number | undefined) {
     this.provider = provider;
@@ -33,33 +44,109 @@ class RegisteredClient implements SaClient {
     return this.#unregistered === undefined;
   }
 
-  unregister(): Promise<void> {
+  unregister({ timeoutMs }: { timeoutMs?: number } = {}): Promise<void> {
+    const limit = checkDuration('timeoutMs', timeoutMs, {
+      byDefault: Infinity,
+      zero: true,
+      infinity: true,
+    });
     this.#unregistered ??= this.#drain();
-    return this.#unregistered;
+    return limit === Infinity ? this.#unregistered : this.#within(this.#unregistered, limit);
   }
 
   [Symbol.asyncDispose](): Promise<void> {
     return this.unregister();
   }
 
-  /** Counts a join that begins. The caller checks `registered` first. */
-  begin(): void {
-    this.#alive += 1;
+  mcMemberRecord(mgid: string): McMemberRecord {
+    const wanted = gidText('mgid', mgid, canonicalMgid);
+    const place = {
+      ...(this.device === undefined ? {} : { device: this.device }),
+      ...(this.port === undefined ? {} : { port: this.port }),
+    };
+    const details = { ...place, mgid: wanted, syscall: 'mcMemberRecord' };
+    if (this.provider.memberRecord === undefined) {
+      throw new MulticastError(
+        `the provider '${this.provider.name}' keeps no records; use the record of the joined event`,
+        { status: Errno.EOPNOTSUPP, ...details },
+      );
+    }
+    const record = this.provider.memberRecord(wanted, place);
+    if (record !== undefined) return record;
+    throw new MulticastError(
+      `${wanted}: EADDRNOTAVAIL: this process is no member of the group; join it first`,
+      { status: Errno.EADDRNOTAVAIL, ...details },
+    );
   }
 
-  /** Counts a handle that was freed, or a join that could not begin. */
-  end(): void {
-    this.#alive -= 1;
-    if (this.#alive === 0) this.#noneAlive?.();
+  /** Counts something that begins. The caller checks `registered` first. */
+  begin(what: string): void {
+    this.#underWay.set(what, (this.#underWay.get(what) ?? 0) + 1);
+  }
+
+  /** Counts what was freed, or could not begin. */
+  end(what: string): void {
+    const left = (this.#underWay.get(what) ?? 0) - 1;
+    if (left > 0) this.#underWay.set(what, left);
+    else this.#underWay.delete(what);
+    if (this.#underWay.size === 0) this.#noneUnderWay?.();
+  }
+
+  /** What `unregister()` is waiting for, as a list for people. */
+  #pending(): string {
+    if (this.#underWay.size === 0) return 'leaves that the fabric has not answered';
+    const named = [...this.#underWay].map(([what, count]) =>
+      count === 1 ? what : `${what} (${String(count)})`,
+    );
+    const more = named.length - MOST_NAMED;
+    return `${named.slice(0, MOST_NAMED).join(', ')}${more > 0 ? ` and ${String(more)} more` : ''}`;
   }
 
   async #drain(): Promise<void> {
-    if (this.#alive > 0) {
-      await new Promise<void>((resolve) => {
-        this.#noneAlive = resolve;
-      });
+    const report = setTimeout(() => {
+      publishDiagnostic('rx-ib-multicast:unregister-waiting', () => ({
+        provider: this.provider.name,
+        device: this.device,
+        port: this.port,
+        pending: this.#pending(),
+      }));
+    }, REPORT_AFTER_MS);
+    report.unref();
+    try {
+      if (this.#underWay.size > 0) {
+        await new Promise<void>((resolve) => {
+          this.#noneUnderWay = resolve;
+        });
+      }
+      await this.provider.idle?.();
+    } finally {
+      clearTimeout(report);
     }
-    await this.provider.idle?.();
+  }
+
+  /** As `whole`, but rejected when it takes longer than the limit. */
+  async #within(whole: Promise<void>, limitMs: number): Promise<void> {
+    let timer: NodeJS.Timeout | undefined;
+    const late = new Promise<void>((_resolve, reject) => {
+      timer = setTimeout(() => {
+        reject(
+          new MulticastError(
+            `ETIMEDOUT: not unregistered within timeoutMs (${String(limitMs)} ms); still waiting for ${this.#pending()}`,
+            {
+              status: Errno.ETIMEDOUT,
+              syscall: 'unregister',
+              device: this.device,
+              port: this.port,
+            },
+          ),
+        );
+      }, limitMs);
+    });
+    try {
+      await Promise.race([whole, late]);
+    } finally {
+      clearTimeout(timer);
+    }
   }
 }
 
@@ -71,9 +158,7 @@ class RegisteredClient implements SaClient {
  * @throws TypeError or RangeError for options that are not as documented, MulticastError ENODEV when
  * no provider is given and none is usable.
  */
-export function registerSaClient(
-  options: SaClientOptions = {},
-): SaClient & { [Symbol.asyncDispose](): Promise<void> } {
+export function registerSaClient(options: SaClientOptions = {}): SaClient {
   const { provider, device, port } = options;
   if (provider !== undefined) checkProvider(provider);
   if (device !== undefined) checkDevice(device);
@@ -89,12 +174,18 @@ export function registerSaClient(
   );
 }
 
+/** Counts what is under way through a client; each thing by a name for people. */
+export interface ClientScope {
+  begin(what: string): void;
+  end(what: string): void;
+}
+
 /**
  * The bookkeeping behind a client.
  *
  * @throws TypeError for a client that `registerSaClient()` did not make.
  */
-export function clientScope(client: SaClient): { begin(): void; end(): void } {
+export function clientScope(client: SaClient): ClientScope {
   if (client instanceof RegisteredClient) return client;
   throw new TypeError('client was not made by registerSaClient()');
 }
@@ -102,7 +193,7 @@ export function clientScope(client: SaClient): { begin(): void; end(): void } {
 /** The failure of a join through a client that was unregistered. */
 export function unregisteredError(client: SaClient, mgid: string | undefined): MulticastError {
   return new MulticastError(
-    'the SA client was unregistered and takes no new joins; register a new one',
+    'the SA client was unregistered and takes no new work; register a new one',
     { status: Errno.ESHUTDOWN, device: client.device, port: client.port, mgid },
   );
 }

@@ -1,7 +1,7 @@
 import { inspect } from 'node:util';
 import { asyncScheduler, catchError, map, Observable, Subject, takeUntil, tap, timer } from 'rxjs';
 import type { SchedulerLike } from 'rxjs';
-import type { MulticastEvent } from '../contract/event.js';
+import type { LifecycleEvent } from '../contract/event.js';
 import { MulticastError } from '../errors/multicast-error.js';
 import { RejoinChain } from '../observable/rejoin-chain.js';
 import { checkDuration, checkScheduler } from '../observable/time-options.js';
@@ -144,9 +144,9 @@ class OutageClock {
  */
 export function rejoinOnReset(
   policy: RejoinPolicy = {},
-): <E extends MulticastEvent<unknown>>(source: Observable<E>) => Observable<E> {
+): <E extends LifecycleEvent>(source: Observable<E>) => Observable<E> {
   const checked = checkPolicy(policy);
-  return <E extends MulticastEvent<unknown>>(source: Observable<E>) =>
+  return <E extends LifecycleEvent>(source: Observable<E>) =>
     new Observable<E>((subscriber) => {
       const clock = new OutageClock(checked);
       const chain = new RejoinChain();

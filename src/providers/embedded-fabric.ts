@@ -34,6 +34,11 @@ export interface EmbeddedFabricOptions extends SaPortOptions {
   seed?: number;
   /** P_Key table of every port. Default `[0xffff]`. */
   pkeys?: readonly number[];
+  /**
+   * Whether an answer may take several packets, as on a real link. Without it one is sent with what
+   * fits, as by `libumad2sim`. Default true.
+   */
+  rmpp?: boolean;
 }
 
 /** Methods of the SA protocol that a control can single out. */
@@ -154,6 +159,7 @@ const FABRIC_OPTIONS = [
   'serviceRate',
   'seed',
   'pkeys',
+  'rmpp',
 ] as const satisfies readonly (keyof EmbeddedFabricOptions)[];
 
 const FOREVER = 2 ** 32 - 1;
@@ -183,6 +189,11 @@ function checkMethod(method: SaMethod | undefined): number {
   throw new TypeError(
     `method is ${inspect(method)}; expected one of ${Object.keys(METHODS).join(', ')}`,
   );
+}
+
+function checkBoolean(name: string, value: boolean): boolean {
+  if (typeof value === 'boolean') return value;
+  throw new TypeError(`${name} is ${String(value)}; expected true or false`);
 }
 
 function checkPkeys(pkeys: readonly number[]): readonly number[] {
@@ -461,6 +472,7 @@ export function embeddedFabric(options: EmbeddedFabricOptions = {}): EmbeddedFab
     serviceRate: checkNumber('serviceRate', options.serviceRate ?? 0, 0, 1e9, false),
     seed: checkNumber('seed', seed, 0, Number.MAX_SAFE_INTEGER, true),
     pkeys: checkPkeys(pkeys),
+    rmpp: checkBoolean('rmpp', options.rmpp ?? true),
   });
   return new Fabric(fabric, portOptions, clock === 'manual', seed);
 }
