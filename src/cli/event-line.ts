@@ -11,6 +11,7 @@ const FLAG_WORDING: readonly (readonly [api: string, flag: string])[] = [
   ['give the missing fields', 'give the missing flags'],
   ['pass provider: embeddedFabric()', 'use --provider embedded'],
   [' (see rejoinOnReset)', ' (see --rejoin)'],
+  ["; ask for fewer, or pass truncated: 'complete'", ''],
 ];
 
 /** A message of the library in the words of the command line. */

@@ -21,6 +21,7 @@ export interface JoinFlags {
   readonly trafficClass?: number;
   readonly flowLabel?: number;
   readonly joinState?: readonly JoinState[];
+  readonly inherit?: boolean;
   readonly joinTimeout?: number;
   readonly requestTimeout?: number;
   readonly auditInterval?: number;
@@ -34,8 +35,8 @@ export interface JoinFlags {
 const EVENT_TYPES = ['joined', 'reset', 'error'] as const;
 
 const EXAMPLES = `
-Creating a group takes --qkey, --pkey, --sl, --traffic-class and --flow-label; joining one that
-exists takes none of them, and those given must match. Numbers are decimal or 0x hex, durations
+Creating a group takes --qkey, --pkey, --sl, --traffic-class and --flow-label, or --inherit; joining
+one that exists takes none of them, and those given must match. Numbers are decimal or 0x hex, durations
 500ms, 3s, 2m or inf.
 
 Exit codes: 0 ended by --for or --until, 1 the join failed, or was reset without --rejoin, 2 wrong
@@ -80,6 +81,10 @@ export function declareJoin(command: Command): Command {
         '--join-state <states>',
         'full-member, non-member, send-only-non-member, send-only-full-member, or several with commas (default: full-member)',
       ).argParser(joinStates),
+    )
+    .option(
+      '--inherit',
+      'take the fields not given from the IPoIB broadcast group of the partition',
     )
     .addOption(
       new Option(

@@ -54,6 +54,7 @@ export function joinRequest(
     port: flags.port,
     record: recordOf(target, flags),
     group: 'group' in target ? target.group : undefined,
+    inherit: flags.inherit === true ? ('broadcast' as const) : undefined,
     joinTimeoutMs: flags.joinTimeout,
   });
 }

@@ -6,6 +6,7 @@ import type { GroupArgument } from './group-argument.js';
 import { join } from './join-command.js';
 import { declareJoin } from './join-flags.js';
 import type { JoinFlags } from './join-flags.js';
+import { declareQueries } from './query-flags.js';
 import type { ProcessTerminal } from './terminal.js';
 
 function packageVersion(): string {
@@ -25,7 +26,7 @@ export async function run(args: readonly string[], terminal: ProcessTerminal): P
   // The command whose arguments are being read: its flags are the ones to name.
   const commands: Command[] = [];
   const program = new Command('rx-ib-multicast')
-    .description('InfiniBand multicast memberships from the command line.')
+    .description('InfiniBand multicast memberships, and questions to the fabric.')
     .version(packageVersion(), '--version', 'print the version')
     .exitOverride()
     .configureOutput({
@@ -47,6 +48,9 @@ export async function run(args: readonly string[], terminal: ProcessTerminal): P
       }),
     declareJoin(program.command('join')).action(async (target: GroupArgument, flags: JoinFlags) => {
       code = await join(target, flags, terminal);
+    }),
+    ...declareQueries(program, terminal, (ended) => {
+      code = ended;
     }),
   );
   try {

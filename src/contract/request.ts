@@ -23,6 +23,14 @@ export interface JoinRequest<C = undefined> {
   /** Default: one bit per field present in `record`. Bits 0 to 17. */
   componentMask?: bigint;
   /**
+   * `'broadcast'`: creation fields that `record` leaves out (Q_Key, P_Key, SL, traffic class, flow
+   * label, hop limit, MTU and rate) are taken from the IPoIB broadcast group of the partition, as RFC
+   * 4391 asks. That group is asked for before each join; EADDRNOTAVAIL where there is none. Its P_Key
+   * and scope are those of the record, or of an IPoIB MGID, or else 0xffff and 2. Excludes
+   * `componentMask`.
+   */
+  inherit?: 'broadcast';
+  /**
    * Milliseconds for the joining phase, queueing included. Default 15000. `Infinity`: no limit.
    * 0, NaN, negative and finite values above 2^31-1 are RangeErrors.
    */

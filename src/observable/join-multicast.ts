@@ -11,6 +11,7 @@ import { MulticastError } from '../errors/multicast-error.js';
 import type { MulticastErrorDetails } from '../errors/multicast-error.js';
 import { RESET_REASONS } from '../errors/reset-reason.js';
 import { wrapThrown } from '../errors/wrap-thrown.js';
+import { inheriting, lookUpBroadcast } from './inherit.js';
 import { currentChain, noteOrigin, outsideOfChains } from './rejoin-chain.js';
 import { resolveJoinRequest } from './resolve-join-request.js';
 import type { Resolution } from './resolve-join-request.js';
@@ -33,7 +34,7 @@ function wellFormed(completion: JoinCompletion | undefined): Partial<JoinComplet
 /** One subscription: one join, one handle, freed exactly once. */
 class Join<C> {
   readonly #subscriber: Subscriber<MulticastEvent<C | undefined>>;
-  readonly #request: ResolvedJoinRequest<C | undefined>;
+  #request: ResolvedJoinRequest<C | undefined>;
   readonly #scope: ClientScope | undefined;
   /** What this join is called while a client waits for it. */
   readonly #what: string;
@@ -47,6 +48,9 @@ class Join<C> {
   #waiting: JoinCompletion[] | undefined;
   #timer: Subscription | undefined;
   #dropped = 0;
+  /** Looking up what to inherit counts as being under way, as the join does afterwards. */
+  #inScope = false;
+  #endLookUp: (() => void) | undefined;
 
   constructor(subscriber: Subscriber<MulticastEvent<C | undefined>>, resolution: Resolution<C>) {
     this.#subscriber = subscriber;
@@ -54,6 +58,40 @@ class Join<C> {
     this.#mgid = resolution.request.record.mgid;
     this.#what = `membership of ${this.#mgid ?? resolution.request.group ?? 'a group'}`;
     this.#scope = resolution.client === undefined ? undefined : clientScope(resolution.client);
+  }
+
+  /** Starts with the broadcast group whose fields the record inherits. */
+  startInheriting(inherited: (request: ResolvedJoinRequest<C | undefined>) => void): void {
+    this.#scope?.begin(this.#what);
+    this.#inScope = true;
+    // The time is for all of it.
+    this.#startTimer();
+    try {
+      this.#endLookUp = lookUpBroadcast(this.#request, (found) => {
+        this.#endLookUp = undefined;
+        if (this.#ended) return;
+        if (found instanceof MulticastError) {
+          this.#fail(found);
+          return;
+        }
+        this.#request = inheriting(this.#request, found);
+        inherited(this.#request);
+        this.start();
+        // Only now, or a client that is being unregistered would see nothing under way in between.
+        this.#leaveScope();
+      });
+    } catch (thrown) {
+      this.#leaveScope();
+      this.refuse(thrown);
+      return;
+    }
+    if (this.#ended) this.dispose();
+  }
+
+  #leaveScope(): void {
+    if (!this.#inScope) return;
+    this.#inScope = false;
+    this.#scope?.end(this.#what);
   }
 
   start(): void {
@@ -100,6 +138,9 @@ class Join<C> {
   dispose(): void {
     this.#ended = true;
     this.#timer?.unsubscribe();
+    this.#endLookUp?.();
+    this.#endLookUp = undefined;
+    this.#leaveScope();
     this.#free();
   }
 
@@ -181,7 +222,7 @@ class Join<C> {
 
   #startTimer(): void {
     const { joinTimeoutMs, scheduler } = this.#request;
-    if (joinTimeoutMs === Infinity) return;
+    if (joinTimeoutMs === Infinity || this.#timer !== undefined) return;
     this.#timer = scheduler.schedule(() => {
       if (this.#joined) return;
       this.#fail(
@@ -250,8 +291,15 @@ export function joinMulticast$<C>(
     });
     if (subscriber.closed) return;
     outsideOfChains(() => {
-      if (resolution.refusal === undefined) join.start();
-      else join.refuse(resolution.refusal.thrown);
+      if (resolution.refusal !== undefined) {
+        join.refuse(resolution.refusal.thrown);
+      } else if (resolution.inherit) {
+        join.startInheriting((request) => {
+          noteOrigin(request, origin);
+        });
+      } else {
+        join.start();
+      }
     });
   });
 }

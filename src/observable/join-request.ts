@@ -7,6 +7,7 @@ import type { JoinRequest } from '../contract/request.js';
 import type { SaClient } from '../contract/sa-client.js';
 import { canonicalRecord } from '../records/canonical-record.js';
 import { MC_MEMBER_MASK_ALL, recordComponentMask } from '../records/component-mask.js';
+import { nameOneOf } from '../records/field-checks.js';
 import type { McMemberRecordInit } from '../records/mc-member-record.js';
 import { checkDuration, checkScheduler } from './time-options.js';
 
@@ -19,6 +20,7 @@ export interface CheckedJoinRequest<C> {
   readonly record: Readonly<McMemberRecordInit>;
   readonly group?: string;
   readonly componentMask: bigint;
+  readonly inherit: boolean;
   readonly joinTimeoutMs: number;
   readonly scheduler: SchedulerLike;
   readonly context: C | undefined;
@@ -32,6 +34,7 @@ const FIELDS: readonly string[] = [
   'record',
   'group',
   'componentMask',
+  'inherit',
   'joinTimeoutMs',
   'scheduler',
   'context',
@@ -135,6 +138,14 @@ export function checkJoinRequest<C>(request: JoinRequest<C>): CheckedJoinRequest
     );
   }
   if (componentMask !== undefined) checkMask(componentMask);
+  if (request.inherit !== undefined) {
+    nameOneOf('inherit', request.inherit, ['broadcast']);
+    if (componentMask !== undefined) {
+      throw new TypeError(
+        'componentMask is given beside inherit, which decides the fields; expected one of them',
+      );
+    }
+  }
   return {
     ...(provider === undefined ? {} : { provider }),
     ...(client === undefined ? {} : { client }),
@@ -143,6 +154,7 @@ export function checkJoinRequest<C>(request: JoinRequest<C>): CheckedJoinRequest
     record,
     ...(group === undefined ? {} : { group: canonicalGroup(group) }),
     componentMask: componentMask ?? recordComponentMask(record),
+    inherit: request.inherit === 'broadcast',
     joinTimeoutMs: checkDuration('joinTimeoutMs', request.joinTimeoutMs, {
       byDefault: DEFAULT_JOIN_TIMEOUT_MS,
       zero: false,

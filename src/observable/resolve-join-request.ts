@@ -10,6 +10,8 @@ import { clientScope, unregisteredError } from './sa-client.js';
 export interface Resolution<C> {
   readonly request: ResolvedJoinRequest<C | undefined>;
   readonly client: SaClient | undefined;
+  /** Whether the broadcast group is to be looked up first. */
+  readonly inherit: boolean;
   /** Thrown by the choice of provider, device or port; the join is not to be started. */
   readonly refusal: { readonly thrown: unknown } | undefined;
 }
@@ -31,7 +33,8 @@ const noProvider: MulticastProvider = {
  */
 export function resolveJoinRequest<C>(given: JoinRequest<C>, pin: Pin | undefined): Resolution<C> {
   const checked = checkJoinRequest(given);
-  const { client, record, group, componentMask, joinTimeoutMs, scheduler, context } = checked;
+  const { client, record, group, componentMask, inherit, joinTimeoutMs, scheduler, context } =
+    checked;
   if (client !== undefined) clientScope(client);
 
   const at = (place: {
@@ -67,12 +70,14 @@ export function resolveJoinRequest<C>(given: JoinRequest<C>, pin: Pin | undefine
     return {
       request: chosen === undefined ? request : at({ device, port, provider, ...chosen }),
       client,
+      inherit,
       refusal: undefined,
     };
   } catch (thrown) {
     return {
       request: at({ provider: provider ?? noProvider, device, port }),
       client,
+      inherit,
       refusal: { thrown },
     };
   }

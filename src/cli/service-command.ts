@@ -1,0 +1,105 @@
+import {
+  catchError,
+  filter,
+  firstValueFrom,
+  identity,
+  map,
+  merge,
+  NEVER,
+  of,
+  take,
+  tap,
+  timer,
+} from 'rxjs';
+import type { ServiceEvent } from '../contract/service-event.js';
+import { registerService$ } from '../observable/register-service.js';
+import type { ServiceRegistration } from '../observable/register-service.js';
+import { rejoinOnReset } from '../operators/rejoin-on-reset.js';
+import { inFlagWording } from './event-line.js';
+import { signalExitCode } from './exit-code.js';
+import { present } from './join-plan.js';
+import { ASKED, FAILED, leave, leavesFailed } from './leaving.js';
+import type { Ending } from './leaving.js';
+import { placeOf } from './place-flags.js';
+import type { PlaceFlags } from './place-flags.js';
+import { chooseProvider } from './provider-choice.js';
+import { explain, recordLine } from './query-command.js';
+import type { Terminal } from './terminal.js';
+
+/** The flags of `service register`, read and checked. Durations are milliseconds. */
+export interface RegisterFlags extends PlaceFlags {
+  readonly name?: string;
+  readonly pkey?: number;
+  /** Seconds; Infinity: never runs out. */
+  readonly lease?: number;
+  readonly rejoin?: boolean;
+  readonly for?: number;
+}
+
+function eventLine(event: ServiceEvent, json: boolean): string {
+  const { type, status } = event;
+  const id = `0x${(event.request.record.serviceId ?? 0n).toString(16).padStart(16, '0')}`;
+  if (event.type === 'joined') {
+    const { record } = event;
+    return json
+      ? recordLine({ type, status, record })
+      : `registered  ${id}  ${record.name}  ${record.serviceGid}`;
+  }
+  const { code, saStatusName, reason, message } = event.error;
+  return json
+    ? JSON.stringify({ type, status, code, saStatusName, reason, message })
+    : `${type.padEnd('registered'.length)}  ${id}  ${inFlagWording(message)}`;
+}
+
+/**
+ * Registers a service, prints events, and resolves with the exit code once it is deleted.
+ *
+ * @throws UsageError for flags that do not go together.
+ */
+export async function registerService(
+  serviceId: bigint,
+  flags: RegisterFlags,
+  terminal: Terminal,
+  choose: typeof chooseProvider = chooseProvider,
+): Promise<number> {
+  const place = placeOf(flags, terminal, choose);
+  const { provider } = place;
+  const registration = present<ServiceRegistration>({
+    ...place,
+    serviceId,
+    name: flags.name,
+    pkey: flags.pkey,
+    leaseSeconds: flags.lease,
+  });
+  let failure: unknown;
+  const events$ = registerService$(registration).pipe(
+    flags.rejoin === true ? rejoinOnReset() : identity,
+    tap((event) => {
+      terminal.print(eventLine(event, flags.json === true));
+    }),
+    filter((_event) => false),
+    map(() => ASKED),
+    catchError((error: unknown) => {
+      failure = error;
+      return of(FAILED);
+    }),
+  );
+  const limit = flags.for ?? Infinity;
+  const ending: Ending = await firstValueFrom(
+    merge(
+      terminal.signals$.pipe(map(() => ASKED)),
+      terminal.outputEnd$.pipe(map(() => ASKED)),
+      limit === Infinity ? NEVER : timer(limit).pipe(map(() => ASKED)),
+      events$,
+    ),
+  );
+  let { code } = ending;
+  const firstSignal = terminal.signals$.pipe(take(1)).subscribe((signal) => {
+    code = signalExitCode(signal);
+  });
+  // A registration that was wrong in itself is told as wrong usage.
+  if (failure !== undefined && flags.json !== true) explain(failure, terminal);
+  await leave(provider, ending, leavesFailed(provider), terminal);
+  firstSignal.unsubscribe();
+  return code;
+}
