@@ -2,7 +2,9 @@
 // compiled package, as an application does.
 
 import { Worker, isMainThread, parentPort, workerData } from 'node:worker_threads';
+import * as page from 'rx-ib-multicast';
 import { joinMulticast$, rejoinOnReset, umad } from 'rx-ib-multicast';
+import { askAll, plain, revived } from './ask-all.mjs';
 
 const post = (message) => {
   if (!isMainThread) parentPort.postMessage(message);
@@ -45,6 +47,31 @@ const commands = {
   },
   leave({ id }) {
     subscriptions.get(id)?.unsubscribe();
+  },
+  /** Every record that a query gives, and how it ended. */
+  query: ({ name, args, provider }) => askAll(page, name, args, providerFor(provider)),
+  /** So many queries at once; resolves with the milliseconds they took, and how they ended. */
+  async storm({ count, name, args, provider }) {
+    const started = performance.now();
+    const all = await Promise.all(
+      Array.from({ length: count }, () => askAll(page, name, args, providerFor(provider))),
+    );
+    const ms = performance.now() - started;
+    return {
+      ms,
+      records: all.flatMap((one) => one.records).length,
+      codes: all.map((one) => one.code),
+    };
+  },
+  register({ id, service, provider }) {
+    subscriptions.set(
+      id,
+      page.registerService$({ ...revived(service), provider: providerFor(provider) }).subscribe({
+        next: ({ type, status, record, reason, error }) =>
+          post(plain({ id, type, status, record, reason, code: error?.code })),
+        error: (error) => post({ id, type: 'failed', code: error.code, message: error.message }),
+      }),
+    );
   },
   /** Several commands in one turn of the loop. */
   together({ list }) {

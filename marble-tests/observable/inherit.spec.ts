@@ -99,7 +99,7 @@ describe("inherit: 'broadcast'", () => {
         {
           code: 'EADDRNOTAVAIL',
           mgid: 'ff12:401b:8001::ffff:ffff',
-          message: expect.stringMatching(/no IPoIB broadcast group/),
+          message: expect.stringMatching(/no IPoIB broadcast group/) as string,
         },
       ]);
       expect(fabric.counters().sets).toBe(0);

@@ -130,7 +130,7 @@ describe('queryPath$', () => {
       expect(end({ mtu: 1500 })).toBeInstanceOf(RangeError);
       expect(end({ port: 0 })).toBeInstanceOf(RangeError);
       expect(end({ mgid: 'ff12::1' })).toMatchObject({
-        message: expect.stringMatching(/^mgid is/),
+        message: expect.stringMatching(/^mgid is/) as string,
       });
       expect(end({ smKey: 1 })).toBeInstanceOf(TypeError);
       expect(end({ client: registerSaClient({ provider: fabric }) })).toMatchObject({

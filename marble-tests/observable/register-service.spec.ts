@@ -138,14 +138,19 @@ describe('registerService$', () => {
     withFabric({}, (fabric) => {
       const end = (given: object): unknown => {
         let end: unknown;
-        registerService$({ provider: fabric, ...given } as ServiceRegistration).subscribe({
+        registerService$({
+          provider: fabric,
+          ...given,
+        } as unknown as ServiceRegistration).subscribe({
           error: (error: unknown) => {
             end = error;
           },
         });
         return end;
       };
-      expect(end({})).toMatchObject({ message: expect.stringMatching(/^serviceId is missing/) });
+      expect(end({})).toMatchObject({
+        message: expect.stringMatching(/^serviceId is missing/) as string,
+      });
       expect(end({ ...service, leaseSeconds: 0.5 })).toBeInstanceOf(RangeError);
       expect(end({ ...service, sl: 1 })).toBeInstanceOf(TypeError);
       expect(end({ ...service, provider: manualProvider() })).toMatchObject({

@@ -78,6 +78,10 @@ describe('registerSaClient', () => {
       provider: manualProvider(),
       registered: true,
       unregister: () => Promise.resolve(),
+      mcMemberRecord: () => {
+        throw new Error('unused');
+      },
+      [Symbol.asyncDispose]: () => Promise.resolve(),
     };
     joinMulticast$({ client, record }).subscribe({ error });
     expect(error.mock.calls[0]?.[0]).toBeInstanceOf(TypeError);

@@ -61,7 +61,9 @@ std::vector<const KnownPort*> ends(const std::vector<KnownPort>& ports, bool byG
   std::vector<const KnownPort*> found;
   for (const KnownPort& port : ports) {
     if (!port.present) continue;
-    if (byGidAsked ? port.gid == gid : !byLidAsked || port.lid == lid) found.push_back(&port);
+    if (byGidAsked && port.gid != gid) continue;
+    if (byLidAsked && port.lid != lid) continue;
+    found.push_back(&port);
   }
   // OpenSM keeps its ports by GUID, and compares these with their last byte first.
   std::sort(found.begin(), found.end(), [](const KnownPort* a, const KnownPort* b) {
@@ -146,7 +148,9 @@ uint16_t pathRequestStatus(const PathRecord& wanted, uint64_t mask,
   auto contradicts = [&](PathComponent gidBit, const Gid& gid, PathComponent lidBit, uint16_t lid) {
     if (!has(mask, gidBit) || !has(mask, lidBit)) return false;
     const KnownPort* port = byGid(ports, gid);
-    return port != nullptr && port->lid != lid;
+    if (port == nullptr || port->lid == lid) return false;
+    return std::any_of(ports.begin(), ports.end(),
+                       [lid](const KnownPort& other) { return other.present && other.lid == lid; });
   };
   if (contradicts(PathComponent::kSgid, wanted.sgid, PathComponent::kSlid, wanted.slid) ||
       contradicts(PathComponent::kDgid, wanted.dgid, PathComponent::kDlid, wanted.dlid)) {

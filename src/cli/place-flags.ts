@@ -4,8 +4,8 @@ import type { MulticastProvider } from '../contract/provider.js';
 import { parseDuration } from './durations.js';
 import { portNumber } from './field-value.js';
 import { present } from './join-plan.js';
-import { chooseProvider, PROVIDER_NAMES } from './provider-choice.js';
-import type { ProviderName } from './provider-choice.js';
+import { PROVIDER_NAMES } from './provider-choice.js';
+import type { chooseProvider, ProviderName } from './provider-choice.js';
 import type { Terminal } from './terminal.js';
 
 /** The flags that say where to ask. */

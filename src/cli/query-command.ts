@@ -11,53 +11,56 @@ import { alignedTable } from './table.js';
 import type { Terminal } from './terminal.js';
 
 /** How records of one kind are shown: a title and a cell per column. */
-export type Columns<T> = readonly (readonly [title: string, cell: (record: T) => string])[];
+type Columns<T> = readonly (readonly [title: string, cell: (record: T) => string])[];
 
 /** MTU or rate, or its code where the code means nothing to us. */
 function measure(value: number, code: number, unit = ''): string {
   return value > 0 ? `${String(value)}${unit}` : `code ${String(code)}`;
 }
 
-/** Groups, one line each. */
-export const GROUP_COLUMNS: Columns<McMemberRecord> = [
-  ['MGID', (one) => one.mgid],
-  ['MLID', (one) => hex(one.mlid)],
-  ['MTU', (one) => measure(one.mtu, one.mtuCode)],
-  ['RATE', (one) => measure(one.rate, one.rateCode, ' Gb/s')],
-  ['Q_KEY', (one) => hex(one.qkey)],
-  ['P_KEY', (one) => hex(one.pkey, 4)],
-  ['SL', (one) => String(one.sl)],
-];
+/** What can be listed. */
+export interface Listings {
+  groups: McMemberRecord;
+  members: McMemberRecord;
+  paths: InfiniBandPathRecord;
+  services: ServiceRecord;
+}
 
-/** Members of a group, one line each. */
-export const MEMBER_COLUMNS: Columns<McMemberRecord> = [
-  ['MGID', (one) => one.mgid],
-  ['MLID', (one) => hex(one.mlid)],
-  ['PORT GID', (one) => one.portGid],
-  ['JOIN STATE', (one) => (one.joinState.length === 0 ? '-' : one.joinState.join(','))],
-];
-
-/** Paths, one line each. */
-export const PATH_COLUMNS: Columns<InfiniBandPathRecord> = [
-  ['SGID', (one) => one.sgid],
-  ['DGID', (one) => one.dgid],
-  ['SLID', (one) => String(one.slid)],
-  ['DLID', (one) => String(one.dlid)],
-  ['MTU', (one) => measure(one.mtu, one.mtuCode)],
-  ['RATE', (one) => measure(one.rate, one.rateCode, ' Gb/s')],
-  ['LIFETIME', (one) => String(one.packetLifeTime)],
-  ['P_KEY', (one) => hex(one.pkey, 4)],
-  ['SL', (one) => String(one.sl)],
-];
-
-/** Services, one line each. */
-export const SERVICE_COLUMNS: Columns<ServiceRecord> = [
-  ['SERVICE ID', (one) => `0x${one.serviceId.toString(16).padStart(16, '0')}`],
-  ['NAME', (one) => one.name],
-  ['GID', (one) => one.serviceGid],
-  ['P_KEY', (one) => hex(one.pkey, 4)],
-  ['LEASE', (one) => (one.leaseSeconds === Infinity ? 'inf' : `${String(one.leaseSeconds)}s`)],
-];
+const COLUMNS: { readonly [K in keyof Listings]: Columns<Listings[K]> } = {
+  groups: [
+    ['MGID', (one) => one.mgid],
+    ['MLID', (one) => hex(one.mlid)],
+    ['MTU', (one) => measure(one.mtu, one.mtuCode)],
+    ['RATE', (one) => measure(one.rate, one.rateCode, ' Gb/s')],
+    ['Q_KEY', (one) => hex(one.qkey)],
+    ['P_KEY', (one) => hex(one.pkey, 4)],
+    ['SL', (one) => String(one.sl)],
+  ],
+  members: [
+    ['MGID', (one) => one.mgid],
+    ['MLID', (one) => hex(one.mlid)],
+    ['PORT GID', (one) => one.portGid],
+    ['JOIN STATE', (one) => (one.joinState.length === 0 ? '-' : one.joinState.join(','))],
+  ],
+  paths: [
+    ['SGID', (one) => one.sgid],
+    ['DGID', (one) => one.dgid],
+    ['SLID', (one) => String(one.slid)],
+    ['DLID', (one) => String(one.dlid)],
+    ['MTU', (one) => measure(one.mtu, one.mtuCode)],
+    ['RATE', (one) => measure(one.rate, one.rateCode, ' Gb/s')],
+    ['LIFETIME', (one) => String(one.packetLifeTime)],
+    ['P_KEY', (one) => hex(one.pkey, 4)],
+    ['SL', (one) => String(one.sl)],
+  ],
+  services: [
+    ['SERVICE ID', (one) => `0x${one.serviceId.toString(16).padStart(16, '0')}`],
+    ['NAME', (one) => one.name],
+    ['GID', (one) => one.serviceGid],
+    ['P_KEY', (one) => hex(one.pkey, 4)],
+    ['LEASE', (one) => (one.leaseSeconds === Infinity ? 'inf' : `${String(one.leaseSeconds)}s`)],
+  ],
+};
 
 /** A record as one line of JSON; numbers of 64 bits and bytes in hexadecimal, Infinity as text. */
 export function recordLine(record: object): string {
@@ -86,12 +89,13 @@ export function explain(error: unknown, terminal: Terminal): number {
  *
  * @throws UsageError for a query that is not as documented.
  */
-export async function printRecords<T extends object>(
-  records$: Observable<T>,
-  columns: Columns<T>,
+export async function printRecords<K extends keyof Listings>(
+  records$: Observable<Listings[K]>,
+  what: K,
   json: boolean,
   terminal: Terminal,
 ): Promise<number> {
+  const columns: Columns<Listings[K]> = COLUMNS[what];
   const rows: string[][] = [];
   let failure: unknown;
   const answered$ = records$.pipe(

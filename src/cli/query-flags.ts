@@ -7,15 +7,9 @@ import { parseDuration } from './durations.js';
 import { acceptedForm, fieldNumber } from './field-value.js';
 import { present } from './join-plan.js';
 import { declarePlace, placeOf } from './place-flags.js';
-import type { PlaceFlags } from './place-flags.js';
+import type { ChosenPlace, PlaceFlags } from './place-flags.js';
 import { chooseProvider } from './provider-choice.js';
-import {
-  GROUP_COLUMNS,
-  MEMBER_COLUMNS,
-  PATH_COLUMNS,
-  printRecords,
-  SERVICE_COLUMNS,
-} from './query-command.js';
+import { printRecords } from './query-command.js';
 import { registerService } from './service-command.js';
 import type { RegisterFlags } from './service-command.js';
 import type { Terminal } from './terminal.js';
@@ -61,7 +55,7 @@ export function declareQueries(
   ended: (code: number) => void,
   choose: typeof chooseProvider = chooseProvider,
 ): Command[] {
-  const place = (flags: PlaceFlags) => placeOf(flags, terminal, choose);
+  const place = (flags: PlaceFlags): ChosenPlace => placeOf(flags, terminal, choose);
   const service = program
     .command('service')
     .description('Registers services with the subnet administrator, and finds them.');
@@ -71,7 +65,7 @@ export function declareQueries(
       .addHelpText('after', EXIT_CODES)
       .action(async (flags: PlaceFlags) => {
         const groups$ = queryGroups$(() => place(flags));
-        ended(await printRecords(groups$, GROUP_COLUMNS, flags.json === true, terminal));
+        ended(await printRecords(groups$, 'groups', flags.json === true, terminal));
       }),
     declarePlace(program.command('members'), RECORDS_JSON)
       .description('Lists the members of a group.')
@@ -90,7 +84,7 @@ export function declareQueries(
           ...place(flags),
           ...present({ smKey: flags.smKey }),
         }));
-        ended(await printRecords(members$, MEMBER_COLUMNS, flags.json === true, terminal));
+        ended(await printRecords(members$, 'members', flags.json === true, terminal));
       }),
     declarePlace(program.command('path'), RECORDS_JSON)
       .description('Lists the paths from one port to another.')
@@ -99,7 +93,7 @@ export function declareQueries(
       .addHelpText('after', EXIT_CODES)
       .action(async (sgid: string, dgid: string, flags: PlaceFlags) => {
         const path$ = queryPath$(() => ({ sgid, dgid, ...place(flags) }));
-        ended(await printRecords(path$, PATH_COLUMNS, flags.json === true, terminal));
+        ended(await printRecords(path$, 'paths', flags.json === true, terminal));
       }),
     declarePlace(service.command('find'), RECORDS_JSON)
       .description('Lists the services that fit the flags; all of them without any.')
@@ -111,7 +105,7 @@ export function declareQueries(
           ...place(flags),
           ...present({ serviceId: flags.serviceId, name: flags.name }),
         }));
-        ended(await printRecords(services$, SERVICE_COLUMNS, flags.json === true, terminal));
+        ended(await printRecords(services$, 'services', flags.json === true, terminal));
       }),
     declarePlace(service.command('register'), 'one JSON object per event and line')
       .description('Registers a service until ended; its lease is renewed in time.')

@@ -1,8 +1,8 @@
 import {
   catchError,
-  filter,
   firstValueFrom,
   identity,
+  ignoreElements,
   map,
   merge,
   NEVER,
@@ -77,8 +77,7 @@ export async function registerService(
     tap((event) => {
       terminal.print(eventLine(event, flags.json === true));
     }),
-    filter((_event) => false),
-    map(() => ASKED),
+    ignoreElements(),
     catchError((error: unknown) => {
       failure = error;
       return of(FAILED);
@@ -94,8 +93,13 @@ export async function registerService(
     ),
   );
   let { code } = ending;
-  const firstSignal = terminal.signals$.pipe(take(1)).subscribe((signal) => {
-    code = signalExitCode(signal);
+  const firstSignal = terminal.signals$.pipe(take(1)).subscribe({
+    next: (signal) => {
+      code = signalExitCode(signal);
+    },
+    error: (error: unknown) => {
+      throw error;
+    },
   });
   // A registration that was wrong in itself is told as wrong usage.
   if (failure !== undefined && flags.json !== true) explain(failure, terminal);

@@ -10,8 +10,8 @@ export const SA_METHODS = { get: 0x01, set: 0x02, getTable: 0x12, delete: 0x15 }
 interface Attribute<K extends SaRecordKind> {
   readonly id: number;
   readonly bytes: number;
-  pack(record: Readonly<SaRecords[K]['asked']>): Uint8Array;
-  unpack(bytes: Uint8Array): SaRecords[K]['reported'];
+  readonly pack: (record: Readonly<SaRecords[K]['asked']>) => Uint8Array;
+  readonly unpack: (bytes: Uint8Array) => SaRecords[K]['reported'];
 }
 
 const ATTRIBUTES: { readonly [K in SaRecordKind]: Attribute<K> } = {

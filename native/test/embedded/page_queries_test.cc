@@ -87,11 +87,12 @@ TEST("embedded path: what is not there, and what contradicts itself") {
   CHECK_EQ(empty->status(), kSaOk);
   CHECK_EQ(empty->bytes.size(), kSaHeaderSize);
   wanted = {};
-  wanted.dlid = 99;
+  wanted.dlid = bench.a().port().lid;
   CHECK_EQ(bench.a()
                .ask(pathRequest(bench, SaMethod::kGet, kPair | bit(PathComponent::kDlid), wanted))
                ->status(),
            kSaReqInvalid);
+  wanted.dlid = 99;  // nobody's
   CHECK_EQ(bench.a()
                .ask(pathRequest(bench, SaMethod::kGet,
                                 bit(PathComponent::kSgid) | bit(PathComponent::kDlid), wanted))
