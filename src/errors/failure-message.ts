@@ -109,7 +109,11 @@ export function failureMessage(
             ? 'the membership is lost for good'
             : (advice ?? special[code] ?? ADVICE[code] ?? 'failed')
         }`
-      : (saAdvice(details, special) ?? advice ?? special[code] ?? ADVICE[code] ?? 'the join failed');
+      : (saAdvice(details, special) ??
+        advice ??
+        special[code] ??
+        ADVICE[code] ??
+        'the join failed');
   const sa =
     details.saStatus === undefined
       ? ''

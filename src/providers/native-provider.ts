@@ -129,8 +129,8 @@ export abstract class NativeProvider implements MulticastProvider {
   }
 
   /** The ports that are open and may be the one of a request. */
-  protected openPorts(wish: { device?: string; port?: number }): NativePort[] {
-    return [...this.#opened.values()]
+  protected openPorts(wish: { device?: string; port?: number }): PortUse[] {
+    return [...this.opened.values()]
       .filter(({ device }) => wish.device === undefined || wish.device === device)
       .filter(({ port }) => wish.port === undefined || wish.port === port)
       .map(({ native }) => native);
