@@ -71,7 +71,7 @@ describe('queryPath$', () => {
       const nothing = watch(queryPath$({ provider: fabric, dgid: 'fe80::dead' }));
       const [own] = fabric.ports();
       const refused = watch(
-        queryPath$({ provider: fabric, sgid: own?.gid ?? '', slid: 99, dgid: own?.gid ?? '' }),
+        queryPath$({ provider: fabric, sgid: own?.gid ?? '', slid: 3, dgid: own?.gid ?? '' }),
       );
       fabric.tick();
       expect([nothing.records, nothing.ends]).toEqual([[], ['complete']]);
