@@ -1,6 +1,6 @@
 // The compiled TypeScript of this checkout.
 
-import { chmodSync, rmSync } from 'node:fs';
+import { chmodSync, existsSync, mkdirSync, renameSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { digestOf, root, run, unlessCurrent } from './run.mjs';
 
@@ -8,9 +8,16 @@ import { digestOf, root, run, unlessCurrent } from './run.mjs';
 export function ensurePackage() {
   const digest = digestOf(['src', 'tsconfig.json', 'package-lock.json']);
   unlessCurrent('dist/.sources', digest, 'dist/index.js', () => {
-    rmSync(join(root, 'dist'), { recursive: true, force: true });
+    // Compiled elsewhere and moved into place, so that what runs meanwhile finds all of dist/.
+    const made = join(root, 'build', `dist-${process.pid}`);
+    const old = join(root, 'build', `dist-old-${process.pid}`);
+    const dist = join(root, 'dist');
     const tsc = join(root, 'node_modules', 'typescript', 'bin', 'tsc');
-    run(process.execPath, [tsc, '-p', '.'], 'compiling the package');
-    chmodSync(join(root, 'dist', 'cli', 'main.js'), 0o755);
+    mkdirSync(made, { recursive: true });
+    run(process.execPath, [tsc, '-p', '.', '--outDir', made], 'compiling the package');
+    chmodSync(join(made, 'cli', 'main.js'), 0o755);
+    if (existsSync(dist)) renameSync(dist, old);
+    renameSync(made, dist);
+    rmSync(old, { recursive: true, force: true });
   });
 }

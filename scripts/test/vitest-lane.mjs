@@ -6,6 +6,12 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { root } from '../setup/run.mjs';
 
+/** vitest colours its output under CI even where nobody sees colours: in a file or a pipe. */
+function environment() {
+  const asked = process.stdout.isTTY || process.env.FORCE_COLOR !== undefined;
+  return asked ? process.env : { ...process.env, NO_COLOR: '1' };
+}
+
 /** Runs vitest with further arguments; counts come from its own report. */
 export async function vitestLane(args) {
   const directory = mkdtempSync(join(tmpdir(), 'rx-ib-multicast-report-'));
@@ -22,7 +28,7 @@ export async function vitestLane(args) {
           `--outputFile.json=${report}`,
           ...args,
         ],
-        { cwd: root, stdio: 'inherit' },
+        { cwd: root, stdio: 'inherit', env: environment() },
       ).once('exit', resolve);
     });
     const { numPassedTests, numFailedTests, numPendingTests, numTodoTests } = JSON.parse(

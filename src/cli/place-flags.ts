@@ -36,7 +36,7 @@ export function declarePlace(command: Command, json: string): Command {
       new Option(
         '--request-timeout <duration>',
         'limit of one SA request, its 3 attempts included (default: 3s)',
-      ).argParser((text) => parseDuration(text, {})),
+      ).argParser((text) => parseDuration(text, { leastMs: 1 })),
     )
     .option('--json', json);
 }
