@@ -1,7 +1,9 @@
-// npm test: sets up what is missing, then runs every lane that this machine can run. A lane that
-// can't run is reported as skipped with its reason; under CI (CI=true) that is a failure.
+// npm test: sets up what is missing, then runs the daily lanes, or under CI (CI=true) all of them.
+// A lane that can't run is reported as skipped with its reason; under CI that is a failure.
 //
-// npm test -- <lane>...    runs only these: native, unit, examples, package, fabric, kernel
+// npm test -- <lane>...    runs only these: native, unit, examples, package, fabric, kernel,
+//                          asan, valgrind, fuzz, soak
+// npm test -- all          runs all of them
 // npm test -- kernel --long    with the kernel lane's thousands of cycles
 // Ends with the line "N passed, N failed, N skipped" over all lanes.
 
@@ -9,10 +11,14 @@ import { performance } from 'node:perf_hooks';
 import './build.mjs';
 import { examplesLane } from './test/examples-lane.mjs';
 import { fabricLane } from './test/fabric-lane.mjs';
+import { fuzzLane } from './test/fuzz-lane.mjs';
 import { kernelLane } from './test/kernel-lane.mjs';
 import { nativeLane } from './test/native-lane.mjs';
 import { packageLane } from './test/package-lane.mjs';
+import { asanLane } from './test/sanitizer-lanes.mjs';
+import { soakLane } from './test/soak-lane.mjs';
 import { unitLane } from './test/unit-lane.mjs';
+import { valgrindLane } from './test/valgrind-lane.mjs';
 
 const lanes = {
   native: nativeLane,
@@ -21,7 +27,13 @@ const lanes = {
   package: packageLane,
   fabric: fabricLane,
   kernel: kernelLane,
+  asan: asanLane,
+  valgrind: valgrindLane,
+  fuzz: fuzzLane,
+  soak: soakLane,
 };
+// What these find hardly changes from one edit to the next, and they take minutes.
+const THOROUGH = ['asan', 'valgrind', 'fuzz', 'soak'];
 
 const OPTIONS = ['--long'];
 const options = process.argv.slice(2).filter((word) => word.startsWith('--'));
@@ -32,6 +44,7 @@ if (unknown !== undefined) {
   process.exit(2);
 }
 for (const name of asked) {
+  if (name === 'all') continue;
   if (!Object.hasOwn(lanes, name)) {
     console.error(`there is no lane '${name}'; lanes: ${Object.keys(lanes).join(', ')}`);
     process.exit(2);
@@ -41,7 +54,11 @@ for (const name of asked) {
 const total = { passed: 0, failed: 0, skipped: 0 };
 const summary = [];
 for (const [name, lane] of Object.entries(lanes)) {
-  if (asked.length > 0 && !asked.includes(name)) continue;
+  const wanted =
+    asked.length > 0
+      ? asked.includes('all') || asked.includes(name)
+      : process.env.CI === 'true' || !THOROUGH.includes(name);
+  if (!wanted) continue;
   console.log(`\n== ${name}`);
   const started = performance.now();
   const result = await lane(options);

@@ -12,8 +12,8 @@ function environment() {
   return asked ? process.env : { ...process.env, NO_COLOR: '1' };
 }
 
-/** Runs vitest with further arguments; counts come from its own report. */
-export async function vitestLane(args) {
+/** Runs vitest with further arguments and variables; counts come from its own report. */
+export async function vitestLane(args, env = {}) {
   const directory = mkdtempSync(join(tmpdir(), 'rx-ib-multicast-report-'));
   const report = join(directory, 'report.json');
   try {
@@ -28,7 +28,7 @@ export async function vitestLane(args) {
           `--outputFile.json=${report}`,
           ...args,
         ],
-        { cwd: root, stdio: 'inherit', env: environment() },
+        { cwd: root, stdio: 'inherit', env: { ...environment(), ...env } },
       ).once('exit', resolve);
     });
     const { numPassedTests, numFailedTests, numPendingTests, numTodoTests } = JSON.parse(

@@ -1,0 +1,392 @@
+// The whole SA client against an adversary: joins and frees, time, answers of a correct subnet
+// administrator that are lost, late, repeated or out of order, forged and mutilated answers, and
+// everything that can happen to a port, in any order. The invariants are checked at every step.
+#include <algorithm>
+#include <deque>
+#include <map>
+#include <memory>
+
+#include "sa/model_sa.h"
+#include "sa/port.h"
+#include "sa/world.h"
+#include "script_bytes.h"
+
+using namespace rxib;
+using namespace rxib::test;
+
+namespace {
+
+constexpr int kWindow = 3;
+constexpr size_t kGroups = 4;
+
+class Adversary final : public CompletionSink {
+ public:
+  explicit Adversary(fuzz::ScriptBytes script) : script_(script) {
+    options_.maxOutstanding = kWindow;
+    options_.seed = script_.byte();
+    options_.auditInterval = script_.coin() ? ms(700) : Duration{0};
+    auto transport = std::make_unique<ScriptedTransport>();
+    transport_ = transport.get();
+    transport_->keep = false;
+    transport_->script = [this](const SentMad& mad) { return sent(mad); };
+    port_ = std::make_unique<sa::Port>(std::move(transport), options_);
+    port_->start(slot_);
+    driver_.add(slot_, *port_);
+    port_->attach(std::shared_ptr<CompletionSink>(this, [](CompletionSink*) {}));
+  }
+
+  void play() {
+    for (int i = 0; i < 400 && !script_.empty(); ++i) {
+      step();
+      driver_.advance(Duration{0});
+      check();
+    }
+    end();
+  }
+
+  void complete(Completion completion) override {
+    // A completion for a handle that was freed finds no entry.
+    auto found = handles_.find(completion.handle);
+    CHECK(found != handles_.end());
+    Handle& handle = found->second;
+    CHECK(!handle.over);
+    if (completion.status == kOk) {
+      CHECK(!handle.joined);
+      CHECK(completion.record.has_value());
+      CHECK_EQ(completion.record->joinState, handle.bits);
+      CHECK(handle.asked.isZero() ? !completion.record->mgid.isZero()
+                                  : completion.record->mgid == handle.asked);
+      handle.joined = true;
+      handle.mgid = completion.record->mgid;
+    } else {
+      CHECK_EQ(completion.status == kENETRESET, handle.joined);
+      handle.joined = false;
+      handle.over = true;
+    }
+  }
+  void diagnose(const Diagnostic&) override { ++notes_; }
+  void settled() override { CHECK(!port_->unsettled()); }
+
+ private:
+  struct Handle {
+    Gid asked;
+    Gid mgid;
+    uint8_t bits = 0;
+    bool joined = false;
+    bool over = false;
+  };
+  struct Answer {
+    SentMad to;
+    codec::SaMad mad;
+  };
+
+  int sent(const SentMad& mad) {
+    CHECK(port_->stats().outstanding <= static_cast<uint64_t>(kWindow));
+    CHECK(transport_->state.active() && transport_->state.smLid != 0);
+    CHECK(!removed_);
+    CHECK_EQ(mad.lid, transport_->state.smLid);
+    if (obliging_) {
+      transport_->deliver(received(sa_.execute(mad), mad.lid), driver_.now() + ms(1));
+      return kOk;
+    }
+    if (unsent_ > 0) {
+      --unsent_;
+      return kEIO;
+    }
+    Answer answer{mad, {}};
+    if (lost_ > 0) {
+      // What was lost on its way can still be answered by somebody else: forged, below.
+      --lost_;
+      answer.mad = responseTo(mad, codec::kSaNoResources, mad.record);
+      forgeable_.push_back(std::move(answer));
+      return kOk;
+    }
+    if (busy_ > 0) {
+      --busy_;
+      answer.mad = responseTo(mad, codec::kSaBusy, mad.record);
+    } else if (refused_ > 0 && mad.method() != SaMethod::kDelete) {
+      --refused_;
+      answer.mad = responseTo(mad, refusal_, mad.record);
+    } else {
+      answer.mad = sa_.execute(mad);
+      if (mad.record.mgid.isZero()) assigned_ = true;
+    }
+    if (prompt_) {
+      transport_->deliver(received(answer.mad, mad.lid), driver_.now() + ms(1));
+      return kOk;
+    }
+    answers_.push_back(answer);
+    forgeable_.push_back(std::move(answer));
+    if (answers_.size() > 32) answers_.pop_front();
+    if (forgeable_.size() > 32) forgeable_.pop_front();
+    return kOk;
+  }
+
+  void step() {
+    const uint8_t what = script_.byte();
+    switch (what % 16) {
+      case 0:
+      case 1:
+        join(what >> 4);
+        break;
+      case 2:
+        if (!handles_.empty()) {
+          auto chosen = handles_.begin();
+          std::advance(chosen, static_cast<long>(script_.below(handles_.size())));
+          free(chosen->first);
+        }
+        break;
+      case 3:
+        driver_.advance(ms(what >> 4) * 100);
+        break;
+      case 4:
+        driver_.advance(ms(what >> 4) * 5000);
+        break;
+      case 5:
+      case 6:
+      case 7:
+        deliver(what >> 4);
+        break;
+      case 8:
+        forge(what >> 4);
+        break;
+      case 9: {
+        ReceivedMad mad;
+        mad.bytes = script_.bytes(what >> 4 == 15 ? 256 : script_.byte());
+        mad.sourceLid = script_.coin() ? transport_->state.smLid : script_.word();
+        transport_->deliver(mad);
+        break;
+      }
+      case 10:
+        portEvent(what >> 4);
+        break;
+      case 11:
+        (what & 16 ? lost_ : unsent_) = what >> 5;
+        break;
+      case 12:
+        if (what & 16) {
+          busy_ = what >> 5;
+        } else {
+          refused_ = what >> 5;
+          refusal_ = script_.coin() ? uint16_t{codec::kSaReqInvalid} : script_.word();
+          // A status that says success or try again would be no refusal.
+          if (refusal_ == codec::kSaOk || refusal_ == codec::kSaBusy) refusal_ = 0x0600;
+        }
+        break;
+      case 13:
+        prompt_ = (what & 16) != 0;
+        break;
+      case 14:
+        if (what & 16) {
+          port_->leaveStaleNow();
+        } else {
+          sa_ = ModelSa{};  // the SM restarts, and nobody is told
+          restarted_ = true;
+        }
+        break;
+      default:
+        // Handles that never were, or are no more. Port counts them down again.
+        port_->free(1000 + what);
+        break;
+    }
+  }
+
+  void join(int choice) {
+    constexpr uint8_t kBits[] = {1, 4, 5, 2, 8, 1, 1, 0};
+    if (handles_.size() >= 24) return;
+    sa::JoinSpec spec =
+        joinSpec(static_cast<uint8_t>(1 + choice % static_cast<int>(kGroups)), kBits[choice & 7]);
+    const uint8_t variety = script_.byte();
+    if (variety % 8 == 1) spec.record.mgid = Gid{};
+    if (variety % 8 == 2) spec.record.qkey = 0x2c;
+    if (variety % 8 == 3) spec.mask = kJoinMask;
+    if (variety % 8 == 4) spec.record.pkey = 0x8001;
+    if (variety % 8 == 5) spec.record.portGid = transport_->state.gid;
+    if (variety % 8 == 6) spec.record.portGid.bytes = {0xfe, 0x80, 9};
+    if (!spec.record.portGid.isZero() && spec.record.portGid != transport_->state.gid) {
+      foreignPort_ = true;
+    }
+    Handle handle;
+    handle.asked = spec.record.mgid;
+    handle.bits = spec.bits();
+    if (handle.bits == 0) noBits_ = true;
+    handles_[++lastHandle_] = handle;
+    port_->join(lastHandle_, spec, this);
+    if (variety >= 0xf0) {
+      // Freed before the join is carried out, which may still be answered at once.
+      port_->free(lastHandle_);
+      driver_.advance(Duration{0});
+      handles_.erase(lastHandle_);
+    }
+  }
+
+  void free(HandleId id) {
+    driver_.advance(Duration{0});
+    handles_.erase(id);
+    port_->free(id);
+  }
+
+  /** One of the answers that are on their way, in any order, once, twice or never. */
+  void deliver(int choice) {
+    if (answers_.empty()) return;
+    const size_t index = static_cast<size_t>(choice) % answers_.size();
+    const Answer answer = answers_[index];
+    transport_->deliver(received(answer.mad, answer.to.lid));
+    if (choice < 12) answers_.erase(answers_.begin() + static_cast<std::ptrdiff_t>(index));
+  }
+
+  /** An answer that no correct subnet administrator gave, or not to this question. */
+  void forge(int choice) {
+    if (forgeable_.empty()) return;
+    Answer answer = forgeable_[script_.below(forgeable_.size())];
+    uint16_t lid = answer.to.lid;
+    if (choice & 1) {
+      answer.mad.status = static_cast<uint16_t>(script_.byte() << 8);
+      forged_ = true;
+    }
+    if (choice & 2) {
+      const size_t at = script_.byte() % codec::kSaDataSize;
+      answer.mad.data[at] ^= script_.byte();
+      forged_ = true;
+    }
+    ReceivedMad mad;
+    if (choice & 4) {
+      // A wrong header must never be believed, so it does not count as forged.
+      switch (script_.below(4)) {
+        case 0:
+          ++lid;
+          break;
+        case 1:
+          answer.mad.method = static_cast<uint8_t>(answer.mad.method ^ 0x14);
+          break;
+        case 2:
+          answer.mad.attributeId ^= 0x10;
+          break;
+        default:
+          answer.mad.classVersion = 1;
+          break;
+      }
+    } else {
+      forged_ = true;
+    }
+    mad = received(answer.mad, lid);
+    if (choice & 8) mad.bytes.resize(script_.byte());
+    transport_->deliver(mad);
+  }
+
+  void portEvent(int which) {
+    if (removed_) return;
+    switch (which % 8) {
+      case 0:
+        transport_->raise(ResetReason::kPortError,
+                          [](PortState& port) { port.phase = PortPhase::kDown; });
+        break;
+      case 1:
+      case 2:
+        transport_->raise(ResetReason::kNone,
+                          [](PortState& port) { port.phase = PortPhase::kActive; });
+        break;
+      case 3:
+        transport_->raise(ResetReason::kLidChange, [](PortState& port) { port.lid ^= 64; });
+        break;
+      case 4:
+        restarted_ = true;
+        transport_->raise(ResetReason::kSmChange, [this](PortState& port) {
+          ++port.smLid;
+          sa_ = ModelSa{};
+        });
+        break;
+      case 5: {
+        PortEvent event;
+        event.reason = ResetReason::kPkeyChange;
+        event.pkeysBefore = transport_->state.pkeys;
+        transport_->raise(event, [](PortState& port) { std::swap(port.pkeys[0], port.pkeys[1]); });
+        break;
+      }
+      case 6:
+        transport_->raise(ResetReason::kClientReregister);
+        break;
+      default:
+        if (script_.byte() != 0xff) break;
+        removed_ = true;
+        transport_->raise(ResetReason::kDeviceRemoved,
+                          [](PortState& port) { port.phase = PortPhase::kDown; });
+        break;
+    }
+  }
+
+  void check() {
+    const PortStats stats = port_->stats();
+    CHECK(stats.outstanding <= static_cast<uint64_t>(kWindow));
+    CHECK_EQ(stats.handlesAlive.get(), handles_.size());
+    CHECK_EQ(stats.joinsStarted.get(), lastHandle_);
+    CHECK_EQ(stats.joinsStarted - stats.handlesFreed, stats.handlesAlive.get());
+    // Every group has a handle, or something that may stand at the SA.
+    CHECK(stats.groups <= handles_.size() + (kGroups * 2) + lastHandle_);
+    if (forged_ || restarted_ || foreignPort_ || removed_) return;
+    for (const auto& [id, handle] : handles_) {
+      if (!handle.joined || handle.mgid.bytes[1] == 0x15) continue;
+      // Whoever believes to be a member is one.
+      auto found = sa_.members.find(handle.mgid);
+      CHECK(found != sa_.members.end());
+      CHECK_EQ(found->second.bits & handle.bits, handle.bits);
+    }
+  }
+
+  /** The weather clears up, everything is freed, and nothing may be left anywhere. */
+  void end() {
+    while (!handles_.empty()) free(handles_.begin()->first);
+    obliging_ = true;
+    if (!removed_) {
+      transport_->raise(ResetReason::kNone,
+                        [](PortState& port) { port.phase = PortPhase::kActive; });
+    }
+    driver_.advance(std::chrono::minutes{5});
+    const PortStats stats = port_->stats();
+    CHECK_EQ(stats.handlesAlive.get(), 0u);
+    CHECK_EQ(stats.handlesFreed.get(), lastHandle_);
+    CHECK_EQ(stats.outstanding.get(), 0u);
+    CHECK_EQ(stats.groups.get(), 0u);
+    CHECK(!port_->unsettled());
+    if (forged_ || foreignPort_ || noBits_ || removed_ || refusal_ != 0) return;
+    for (const auto& [mgid, membership] : sa_.members) {
+      // An MGID that was assigned in an answer which never came can't be left.
+      CHECK(mgid.bytes[1] == 0x15);
+      CHECK(assigned_);
+    }
+  }
+
+  fuzz::ScriptBytes script_;
+  sa::Options options_ = quietOptions();
+  ManualDriver driver_;
+  ManualDriver::Slot slot_;
+  ScriptedTransport* transport_ = nullptr;
+  std::unique_ptr<sa::Port> port_;
+  ModelSa sa_;
+  std::map<HandleId, Handle> handles_;
+  std::deque<Answer> answers_;
+  std::deque<Answer> forgeable_;
+  HandleId lastHandle_ = 0;
+  uint64_t notes_ = 0;
+  int unsent_ = 0;
+  int lost_ = 0;
+  int busy_ = 0;
+  int refused_ = 0;
+  uint16_t refusal_ = 0;
+  bool prompt_ = true;
+  bool obliging_ = false;
+  // What weakens the promises that can be checked at the end.
+  bool forged_ = false;
+  bool restarted_ = false;
+  bool foreignPort_ = false;
+  bool noBits_ = false;
+  bool assigned_ = false;
+  bool removed_ = false;
+};
+
+}  // namespace
+
+extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
+  Adversary(fuzz::ScriptBytes(data, size)).play();
+  return 0;
+}

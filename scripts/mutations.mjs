@@ -1,0 +1,303 @@
+// npm run mutations                 every deliberate breakage of the list below
+// npm run mutations -- <words>      those whose name contains the words
+//
+// Each is applied to a temporary copy of this checkout, never to the checkout itself, and at least
+// one test must fail. A breakage that no test notices, or that no longer fits the source, fails.
+
+import { spawnSync } from 'node:child_process';
+import { cpSync, mkdtempSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
+import { availableParallelism, tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { performance } from 'node:perf_hooks';
+import './build.mjs';
+import { root } from './setup/run.mjs';
+
+const JOIN = 'src/observable/join-multicast.ts';
+const CLIENT = 'native/sa/client.cc';
+const REQUESTER = 'native/sa/requester.cc';
+
+/** `tests`: 'native', or spec files. `from` must stand in the file exactly once. */
+const MUTATIONS = [
+  {
+    name: 'the free on the failure path is removed',
+    file: JOIN,
+    from: `    this.dispose();
+    const request = this.#request;`,
+    to: `    this.#ended = true;
+    const request = this.#request;
+    this.#handle = undefined;`,
+    tests: ['marble-tests/observable/join-multicast.spec.ts'],
+  },
+  {
+    name: 'a failure is delivered before the handle is freed',
+    file: JOIN,
+    from: `    this.dispose();
+    const request = this.#request;`,
+    to: `    this.#ended = true;
+    const request = this.#request;`,
+    tests: ['marble-tests/observable/join-multicast.spec.ts'],
+  },
+  {
+    name: 'a duplicate joined is not dropped',
+    file: JOIN,
+    from: '} else if (this.#joined) {',
+    to: '} else if (this.#joined && this.#ended) {',
+    tests: ['marble-tests/observable/join-multicast.spec.ts'],
+  },
+  {
+    name: 'a handle that comes after the unsubscription is not freed',
+    file: JOIN,
+    from: `      this.#waiting = undefined;
+      this.#free();
+      return;`,
+    to: `      this.#waiting = undefined;
+      return;`,
+    tests: ['marble-tests/observable/join-multicast.spec.ts'],
+  },
+  {
+    name: 'a completion after the end is delivered',
+    file: JOIN,
+    from: 'if (this.#ended) {\n      this.#drop(',
+    to: 'if (this.#ended && this.#joined) {\n      this.#drop(',
+    tests: ['marble-tests/observable/join-multicast.spec.ts'],
+  },
+  {
+    name: 'the exit drain is removed',
+    file: 'src/binding/environment.ts',
+    from: 'this.addon.drain(this.#exitDrainMs, isMainThread);',
+    to: '',
+    tests: ['marble-tests/lifecycle/exit.spec.ts'],
+    compile: true,
+  },
+  {
+    name: "a group's reference count is one too high after a free",
+    file: CLIENT,
+    from: 'if (member.bits & (1u << i)) --group->counts[i];',
+    to: 'if (member.bits & (1u << i) && group->counts[i] > 1) --group->counts[i];',
+    tests: 'native',
+  },
+  {
+    name: "a group's reference count is one too low after a second join",
+    file: CLIENT,
+    from: 'if (member.bits & (1u << i)) ++group.counts[i];',
+    to: 'if (member.bits & (1u << i) && group.counts[i] == 0) ++group.counts[i];',
+    tests: 'native',
+  },
+  {
+    name: 'the response check is removed: LID',
+    file: REQUESTER,
+    from: 'found->second.lid != received.sourceLid',
+    to: 'false',
+    tests: 'native',
+  },
+  {
+    name: 'the response check is removed: transaction id',
+    file: REQUESTER,
+    from: 'auto found = attempts_.find(static_cast<uint32_t>(mad.transactionId));',
+    to: `auto found = attempts_.find(static_cast<uint32_t>(mad.transactionId));
+  if (found == attempts_.end()) found = attempts_.begin();`,
+    tests: 'native',
+  },
+  {
+    name: 'the response check is removed: method',
+    file: REQUESTER,
+    from: 'mad.method != static_cast<uint8_t>(responseTo(attempt.method))',
+    to: 'false',
+    tests: 'native',
+  },
+  {
+    name: 'the response check is removed: attribute',
+    file: REQUESTER,
+    from: 'mad.attributeId != static_cast<uint16_t>(codec::SaAttribute::kMcMemberRecord)) {',
+    to: 'false) {',
+    tests: 'native',
+  },
+  {
+    name: 'the response check is removed: MGID',
+    file: REQUESTER,
+    from: 'return query.assignsMgid() ? !record.mgid.isZero() : record.mgid == query.record.mgid;',
+    to: 'return !query.assignsMgid() || !record.mgid.isZero();',
+    tests: 'native',
+  },
+  {
+    name: 'a duplicate answer is taken for a new one',
+    file: REQUESTER,
+    from: `    ++stats_.duplicateReplies;
+    report(DiagnosticKind::kDuplicateReply, record.mgid, mad.status);
+    return;`,
+    to: '    ++stats_.foreignReplies;\n    return;',
+    tests: 'native',
+  },
+  {
+    name: 'the compensating leave is removed',
+    file: CLIENT,
+    from: `    // An MGID that nobody told us can't be left.
+    if (outcome.unresolved && !query.assignsMgid()) oweUnproven(group, bits);`,
+    to: '',
+    tests: 'native',
+  },
+  {
+    name: 'the late success rule is removed',
+    file: REQUESTER,
+    from: '    onLateSuccess_(*query, record);',
+    to: '',
+    tests: 'native',
+  },
+  {
+    name: 'a join freed under way is not left',
+    file: CLIENT,
+    from: '  if (member != nullptr) activate(group, *member);\n}',
+    to: '  if (member != nullptr) activate(group, *member);\n  else group.held = 0;\n}',
+    tests: 'native',
+  },
+  {
+    name: 'a Set that asks for an MGID is repeated',
+    file: CLIENT,
+    from: 'query.repeatable = !query.assignsMgid();',
+    to: 'query.repeatable = true;',
+    tests: 'native',
+  },
+  {
+    name: 'a join is answered from a membership that is being deleted',
+    file: CLIENT,
+    from: '  group.held = without(group.held, bits);\n  if (!overdue)',
+    to: '  if (!overdue)',
+    tests: 'native',
+  },
+  {
+    name: 'the window is one too wide',
+    file: CLIENT,
+    from: 'requester_.outstanding() < static_cast<size_t>(options_.maxOutstanding)',
+    to: 'requester_.outstanding() <= static_cast<size_t>(options_.maxOutstanding)',
+    tests: 'native',
+  },
+  {
+    name: 'BUSY is taken for a refusal',
+    file: REQUESTER,
+    from: 'if (mad.status == codec::kSaBusy) {',
+    to: 'if (mad.status == codec::kSaBusy && received.bytes.empty()) {',
+    tests: 'native',
+  },
+  {
+    name: 'the audit ignores a lost membership',
+    file: CLIENT,
+    from: 'const bool gone = outcome.saStatus == codec::kSaNoRecords;',
+    to: 'const bool gone = false;',
+    tests: 'native',
+  },
+  {
+    name: 'what a reset took is never deleted',
+    file: CLIENT,
+    from: 'if (kept != 0) setStale(group, kept, options_.staleLeave);',
+    to: '(void)kept;',
+    tests: 'native',
+  },
+  {
+    name: 'a leave is not repeated',
+    file: CLIENT,
+    from: 'group.leaveFailures++ >= options_.leaveRetries',
+    to: 'group.leaveFailures++ >= 0',
+    tests: 'native',
+  },
+  {
+    name: 'a MAD that is too short is read',
+    file: 'native/codec/mad.cc',
+    from: 'if (length != kMadSize) return false;',
+    to: 'if (length > kMadSize) return false;',
+    tests: 'native',
+  },
+];
+
+const wanted = process.argv.slice(2).join(' ');
+const chosen = MUTATIONS.filter(({ name }) => name.includes(wanted));
+const copy = mkdtempSync(join(tmpdir(), 'rx-ib-multicast-mutations-'));
+const jobs = `-j${availableParallelism()}`;
+
+function start(command, args, env = {}) {
+  return spawnSync(command, args, {
+    cwd: copy,
+    encoding: 'utf8',
+    env: { ...process.env, ...env },
+    maxBuffer: 2 ** 28,
+    timeout: 600_000,
+  });
+}
+
+const NATIVE = [
+  '-C',
+  'native/test',
+  jobs,
+  '--no-print-directory',
+  'VARIANT=mutations',
+  'EXTRA=-O0',
+];
+
+/** What noticed the breakage, or undefined. */
+function noticed({ tests, compile }) {
+  if (tests === 'native') {
+    if (start('make', NATIVE).status !== 0) return 'it does not compile';
+    const run = start(join(copy, 'native/test/build/mutations/native-tests'), []);
+    if (run.status === 0) return undefined;
+    return (
+      /^not ok {2}(.*)$/m.exec(run.stdout)?.[1] ?? `the tests crash (${run.signal ?? run.status})`
+    );
+  }
+  if (compile) {
+    const tsc = join(copy, 'node_modules/typescript/bin/tsc');
+    if (start(process.execPath, [tsc, '-p', '.']).status !== 0) return 'it does not compile';
+  }
+  const vitest = join(copy, 'node_modules/vitest/vitest.mjs');
+  const run = start(process.execPath, [vitest, 'run', '--project', 'unit', '--bail=1', ...tests], {
+    NO_COLOR: '1',
+  });
+  if (run.status === 0) return undefined;
+  return /FAIL.*?\.spec\.ts > (.*)$/m.exec(run.stdout + run.stderr)?.[1] ?? 'the test run';
+}
+
+let caught = 0;
+let survived = 0;
+const started = performance.now();
+try {
+  for (const part of ['native', 'src', 'marble-tests', 'scripts', 'dist', 'build/Release']) {
+    cpSync(join(root, part), join(copy, part), {
+      recursive: true,
+      filter: (path) => !path.startsWith(join(root, 'native/test/build')),
+    });
+  }
+  for (const file of ['package.json', 'tsconfig.json', 'tsconfig.test.json', 'vitest.config.ts']) {
+    cpSync(join(root, file), join(copy, file));
+  }
+  symlinkSync(join(root, 'node_modules'), join(copy, 'node_modules'));
+  // Unbroken, the tests pass; otherwise a failure would prove nothing.
+  if (chosen.some(({ tests }) => tests === 'native')) {
+    const failure = noticed({ tests: 'native' });
+    if (failure !== undefined) throw new Error(`the unbroken tests fail: ${failure}`);
+  }
+  for (const mutation of chosen) {
+    const path = join(copy, mutation.file);
+    const source = readFileSync(path, 'utf8');
+    const places = source.split(mutation.from).length - 1;
+    if (places !== 1) {
+      survived += 1;
+      console.log(`not ok  ${mutation.name}\n        fits ${places} places in ${mutation.file}`);
+      continue;
+    }
+    writeFileSync(
+      path,
+      source.replace(mutation.from, () => mutation.to),
+    );
+    const by = noticed(mutation);
+    writeFileSync(path, source);
+    const proof = by !== undefined && by !== 'it does not compile';
+    if (proof) caught += 1;
+    else survived += 1;
+    console.log(
+      `${proof ? 'ok    ' : 'not ok'}  ${mutation.name}\n        ${by ?? 'nobody noticed'}`,
+    );
+  }
+} finally {
+  rmSync(copy, { recursive: true, force: true });
+}
+const seconds = ((performance.now() - started) / 1000).toFixed(0);
+console.log(`${caught} passed, ${survived} failed (${chosen.length} breakages in ${seconds} s)`);
+process.exitCode = survived === 0 && caught > 0 ? 0 : 1;
