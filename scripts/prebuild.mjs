@@ -1,4 +1,4 @@
-// npm run prebuild: puts the compiled addon of this machine where node-gyp-build finds it in a
+// npm run prebuilt: puts the compiled addon of this machine where node-gyp-build finds it in a
 // packed package, after checking that it runs on older systems than this one.
 
 import { copyFileSync, mkdirSync, rmSync } from 'node:fs';
