@@ -42,7 +42,7 @@ export type {
   ServiceCallback,
   ServiceCompletion,
 } from './contract/query.js';
-export type { Arg, JoinRequest, ResolvedJoinRequest } from './contract/request.js';
+export type { Arg, JoinRequest, JoinRequestWith, ResolvedJoinRequest } from './contract/request.js';
 export type { SaClient } from './contract/sa-client.js';
 export type { PortStats, ProviderStats } from './contract/stats.js';
 export { DIAGNOSTIC_CHANNELS } from './errors/diagnostics.js';
@@ -108,6 +108,7 @@ export { capabilities, listDevices } from './providers/capabilities.js';
 export type { Capabilities, ProviderCapability } from './providers/capabilities.js';
 export { embeddedFabric } from './providers/embedded-fabric.js';
 export type {
+  EmbeddedClient,
   EmbeddedFabric,
   EmbeddedFabricOptions,
   FabricCounters,

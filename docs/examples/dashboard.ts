@@ -2,7 +2,7 @@
 
 import { joinMulticastAll$, rejoinOnReset, trackMembership, joinMulticast$ } from 'rx-ib-multicast';
 import type {
-  JoinRequest,
+  JoinRequestWith,
   MembershipState,
   MulticastEvent,
   MulticastProvider,
@@ -21,7 +21,7 @@ export function feedRequest(
   mgid: string,
   feed: Feed,
   provider?: MulticastProvider,
-): JoinRequest<Feed> & { context: Feed } {
+): JoinRequestWith<Feed> {
   return {
     ...(provider === undefined ? {} : { provider }),
     record: { mgid, qkey: 0xb1b, pkey: 0xffff, sl: 0, trafficClass: 0, flowLabel: 0 },
@@ -43,7 +43,7 @@ export function describe(event: MulticastEvent<Feed>): string {
 
 /** The critical feeds that are no members at the moment. */
 export function missing$(
-  requests: readonly (JoinRequest<Feed> & { context: Feed })[],
+  requests: readonly JoinRequestWith<Feed>[],
 ): Observable<readonly string[]> {
   const critical = requests.map(({ context }) => context).filter((feed) => feed.critical);
   return joinMulticastAll$(requests, { each: rejoinOnReset() }).pipe(
@@ -59,7 +59,7 @@ export function missing$(
 
 /** One membership as the states of a health check. */
 export function health$(
-  request: JoinRequest<Feed> & { context: Feed },
+  request: JoinRequestWith<Feed>,
 ): Observable<'starting' | 'healthy' | 'degraded' | 'down'> {
   const healthOf = (now: MembershipState<Feed>): 'starting' | 'healthy' | 'degraded' | 'down' => {
     switch (now.state) {

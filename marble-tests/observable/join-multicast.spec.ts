@@ -300,6 +300,16 @@ describe('joinMulticast$ call by call', () => {
     expect(provider.joins[0]?.frees).toBe(1);
   });
 
+  it.each([{}, [], { mgid: 5 }, null])('takes success with the record %j for EPROTO', (given) => {
+    const provider = manualProvider();
+    const { log, errors, observer } = recording();
+    joinMulticast$({ provider, record }).subscribe(observer);
+    provider.joins[0]?.complete({ status: 0, record: given } as never);
+    expect(log).toEqual(['error', 'E']);
+    expect(errors[0]).toMatchObject({ code: 'EPROTO' });
+    expect(provider.joins[0]?.frees).toBe(1);
+  });
+
   it('tells everything about a failure, with one error on the event and as the error', () => {
     const provider = manualProvider();
     const { events, errors, observer } = recording();
@@ -571,6 +581,21 @@ describe('joinMulticast$ call by call', () => {
     expect(messages).toMatchObject([{ provider: 'manual', mgid: MGID, error }]);
   });
 
+  it('tells a leave that rejects to diagnostics, and leaves no rejection unhandled', async () => {
+    const { messages, stop } = listen('rx-ib-multicast:leave-failed');
+    const unhandled = vi.fn();
+    process.on('unhandledRejection', unhandled);
+    const provider = manualProvider(undefined, {
+      freeMulticast: () => Promise.reject(new Error('stuck')) as never,
+    });
+    joinMulticast$({ provider, record }).subscribe().unsubscribe();
+    await new Promise((resolve) => setImmediate(resolve));
+    process.off('unhandledRejection', unhandled);
+    stop();
+    expect(messages).toMatchObject([{ provider: 'manual', error: { message: 'stuck' } }]);
+    expect(unhandled).not.toHaveBeenCalled();
+  });
+
   it('frees when an operator throws', () => {
     const provider = manualProvider();
     const { errors, observer } = recording();
@@ -658,6 +683,37 @@ describe('joinMulticast$ call by call', () => {
     expect(errors[0]).toBeInstanceOf(type);
     expect(errors[0]).toMatchObject({ message: expect.stringMatching(message) as string });
     expect(provider.joins).toHaveLength(0);
+  });
+
+  it('refuses a P_Key without a base beside a group', () => {
+    const provider = manualProvider();
+    for (const pkey of [0, 0x8000]) {
+      const { log, errors, observer } = recording();
+      joinMulticast$({ provider, group: '239.1.2.3', record: { pkey } }).subscribe(observer);
+      expect(log).toEqual(['E']);
+      expect(errors[0]).toBeInstanceOf(RangeError);
+      expect((errors[0] as Error).message).toContain('except 0x8000');
+    }
+    expect(provider.joins).toHaveLength(0);
+  });
+
+  it('says what to do about an IP address as MGID, and about a factory that is async', () => {
+    const messages: string[] = [];
+    const observer = { error: (error: unknown) => messages.push((error as Error).message) };
+    joinMulticast$({ record: { mgid: '239.1.2.3' } }).subscribe(observer);
+    joinMulticast$((() => Promise.reject(new Error('late'))) as never).subscribe(observer);
+    expect(messages).toEqual([
+      "record.mgid: '239.1.2.3' is an IP address and no MGID; for an IP address use 'group' in place of record.mgid",
+      'the request factory returned a Promise; expected a request (await first, then join)',
+    ]);
+  });
+
+  it('takes one argument, and the index of map for none', () => {
+    const join = joinMulticast$ as (request: JoinRequest, ...more: unknown[]) => unknown;
+    expect(() => join({ record }, { joinTimeoutMs: 5 })).toThrow(
+      'joinMulticast$ takes one argument, the request',
+    );
+    expect(() => [{ record }, { record }].map(joinMulticast$)).not.toThrow();
   });
 
   it('gives what a factory throws, bare', () => {

@@ -71,6 +71,18 @@ describe('joinMulticast', () => {
     },
   );
 
+  it.each([
+    [new AbortController().signal, 'are an AbortSignal; expected { signal }'],
+    [{ timeout: 5 }, 'timeout is no option of joinMulticast(); options: signal'],
+    [null, 'the options of joinMulticast() are null; expected an object'],
+  ])('rejects with a TypeError for options that are none: %o', async (options, message) => {
+    const provider = manualProvider();
+    const joining = joinMulticast({ provider, record }, options as never);
+    await expect(joining).rejects.toThrow(TypeError);
+    await expect(joining).rejects.toThrow(message);
+    expect(provider.joins).toHaveLength(0);
+  });
+
   it('joins nothing when aborted before', async () => {
     const provider = manualProvider();
     const signal = AbortSignal.abort(new Error('no'));

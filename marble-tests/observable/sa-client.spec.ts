@@ -14,6 +14,12 @@ describe('registerSaClient', () => {
     expect(provider.joins[0]?.request).toMatchObject({ provider, device: 'mlx5_0', port: 2 });
   });
 
+  it('refuses options it does not know', () => {
+    expect(() => registerSaClient({ provider: manualProvider(), ports: 2 } as never)).toThrow(
+      'ports is no option of registerSaClient(); options: provider, device, port',
+    );
+  });
+
   it('waits for its memberships, then for the provider', async () => {
     const steps: string[] = [];
     const provider = manualProvider(undefined, {

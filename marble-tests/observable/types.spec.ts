@@ -11,14 +11,19 @@ import {
   whileJoined,
 } from '../../src/index.js';
 import type {
+  EmbeddedFabric,
   JoinRequest,
+  JoinRequestWith,
   Membership,
   MembershipState,
   McMemberRecord,
   MulticastError,
   MulticastEvent,
   MulticastJoinedEvent,
+  ProviderStats,
+  RdmacmProvider,
   ResetReason,
+  UmadProvider,
 } from '../../src/index.js';
 
 const record = { mgid: 'ff12::1' };
@@ -106,6 +111,27 @@ describe('types', () => {
     expectTypeOf(call).returns.resolves.toEqualTypeOf<Membership<number>>();
     const bare = () => joinMulticast({ record });
     expectTypeOf(bare).returns.resolves.toEqualTypeOf<Membership>();
+  });
+
+  it('takes undefined where a field may be absent', () => {
+    const device = undefined as string | undefined;
+    const qkey = undefined as number | undefined;
+    const request: JoinRequest = { device, record: { mgid: 'ff12::1', qkey } };
+    expectTypeOf(joinMulticast$(request)).toEqualTypeOf<Observable<MulticastEvent>>();
+    const operator = () => rejoinOnReset({ graceMs: qkey });
+    expectTypeOf(operator).returns.toBeFunction();
+  });
+
+  it('names a request with a context', () => {
+    const request: JoinRequestWith<number> = { record, context: 5 };
+    expectTypeOf(joinMulticast$(request)).toEqualTypeOf<Observable<MulticastEvent<number>>>();
+    expectTypeOf(joinMulticastAll$([request])).toEqualTypeOf<Observable<MulticastEvent<number>>>();
+  });
+
+  it('promises idle() and stats() of the providers of this package', () => {
+    expectTypeOf<EmbeddedFabric['idle']>().returns.toEqualTypeOf<Promise<void>>();
+    expectTypeOf<UmadProvider['stats']>().returns.toEqualTypeOf<ProviderStats>();
+    expectTypeOf<RdmacmProvider['stats']>().returns.toEqualTypeOf<ProviderStats>();
   });
 
   it('refuses what is no request', () => {

@@ -1,4 +1,4 @@
-import { concat, EMPTY, map, NEVER, of, Subject, take, throwError } from 'rxjs';
+import { concat, EMPTY, map, NEVER, of, queueScheduler, Subject, take, throwError } from 'rxjs';
 import type { Observable } from 'rxjs';
 import { TestScheduler } from 'rxjs/testing';
 import { beforeEach, describe, expect, it } from 'vitest';
@@ -319,6 +319,46 @@ describe('joinMulticastAll$', () => {
       subscription.unsubscribe();
       expect(provider.alive()).toBe(0);
     });
+  });
+
+  it('evaluates a factory once per join, for the key and the join', () => {
+    const provider = manualProvider();
+    const qkeys: number[] = [];
+    const factory = (): JoinRequest => {
+      qkeys.push(qkeys.length + 1);
+      return { provider, record: { mgid: 'ff12::1', qkey: qkeys.length } };
+    };
+    const subscription = joinMulticastAll$([factory], {
+      each: rejoinOnReset({ initialDelayMs: 0, scheduler: queueScheduler }),
+    }).subscribe();
+    expect(qkeys).toEqual([1]);
+    provider.joins[0]?.joined();
+    provider.joins[0]?.complete({ status: -102 });
+    expect(qkeys).toEqual([1, 2]);
+    expect(provider.joins.map(({ request }) => request.record.qkey)).toEqual([1, 2]);
+    subscription.unsubscribe();
+    expect(provider.alive()).toBe(0);
+  });
+
+  it.each([
+    [{ record: { mgid: 'ff12::1' } }, {}, 'expected a list'],
+    ['ff12::1', {}, "the requests are 'ff12::1'; expected a list"],
+    [undefined, {}, 'the requests are undefined'],
+    [[], { concurrent: 1 }, 'concurrent is no option of joinMulticastAll$()'],
+    [[], { each: 5 }, 'each is 5; expected a function'],
+    [[], { key: 'mgid' }, "key is 'mgid'; expected a function"],
+  ])('refuses the requests %j with the options %j', (requests, options, message) => {
+    const make = () => joinMulticastAll$(requests as never, options as never);
+    expect(make).toThrow(TypeError);
+    expect(make).toThrow(message);
+  });
+
+  it('ends with a set that is no list', () => {
+    const errors: unknown[] = [];
+    joinMulticastAll$(of({ record: { mgid: 'ff12::1' } }) as never).subscribe({
+      error: (error: unknown) => errors.push(error),
+    });
+    expect(errors).toMatchObject([{ name: 'TypeError' }]);
   });
 
   it('checks its options', () => {

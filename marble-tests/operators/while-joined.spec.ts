@@ -1,11 +1,14 @@
-import { EMPTY, interval, map, NEVER, of, throwError } from 'rxjs';
+import { EMPTY, finalize, interval, map, merge, NEVER, of, take, throwError } from 'rxjs';
+import type { Observable } from 'rxjs';
 import { TestScheduler } from 'rxjs/testing';
 import { beforeEach, describe, expect, it } from 'vitest';
+import type { MulticastEvent } from '../../src/contract/event.js';
 import { joinMulticast$ } from '../../src/observable/join-multicast.js';
 import { rejoinOnReset } from '../../src/operators/rejoin-on-reset.js';
 import { whileJoined } from '../../src/operators/while-joined.js';
 import { marbleEqual } from '../../src/testing/marble-equal.js';
 import { marbleProvider } from '../../src/testing/marble-provider.js';
+import { manualProvider } from '../observable/manual-provider.js';
 
 const MGID = 'ff12::1';
 const record = { mgid: MGID };
@@ -117,5 +120,43 @@ describe('whileJoined', () => {
       helpers.expectObservable(source$).toBe('(x#)', undefined, 'ENETRESET');
       expect(provider.handlesAlive).toBe(0);
     });
+  });
+
+  it('ends the inner stream before the group is left, at unsubscription', () => {
+    const order: string[] = [];
+    const provider = manualProvider(
+      (join) => {
+        join.joined();
+      },
+      { freeMulticast: () => order.push('left') },
+    );
+    const source$ = joinMulticast$({ provider, record });
+    const sender$ = NEVER.pipe(finalize(() => order.push('inner ended')));
+    const subscription = source$
+      .pipe(
+        rejoin,
+        whileJoined(() => sender$),
+      )
+      .subscribe();
+    subscription.unsubscribe();
+    expect(order).toEqual(['inner ended', 'left']);
+    // Likewise when an operator behind it has enough.
+    const once$ = merge(sender$, of('x'));
+    source$
+      .pipe(
+        whileJoined(() => once$),
+        take(1),
+      )
+      .subscribe();
+    expect(order).toEqual(['inner ended', 'left', 'inner ended', 'left']);
+  });
+
+  it('wants a function, and to be called', () => {
+    const source$ = NEVER as Observable<MulticastEvent>;
+    expect(() => source$.pipe(whileJoined as never)).toThrow(
+      'whileJoined was given an Observable; write .pipe(whileJoined(project))',
+    );
+    expect(() => whileJoined(source$ as never)).toThrow(TypeError);
+    expect(() => whileJoined(5 as never)).toThrow('project is 5; expected a function');
   });
 });

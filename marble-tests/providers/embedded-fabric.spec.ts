@@ -424,6 +424,21 @@ describe('diagnostics', () => {
 });
 
 describe('a closed fabric', () => {
+  it('refuses its controls with ESHUTDOWN, and names the control', async () => {
+    const fabric = embeddedFabric();
+    await fabric.close();
+    const controls: [string, () => unknown][] = [
+      ['portDown', () => fabric.portDown('embedded0')],
+      ['setLoss', () => fabric.setLoss({ request: 1 })],
+      ['answerWith', () => fabric.answerWith(0x100, 1)],
+      ['members', () => fabric.members()],
+    ];
+    for (const [syscall, control] of controls) {
+      expect(control).toThrow('the embedded fabric is closed');
+      expect(control).toThrow(expect.objectContaining({ code: 'ESHUTDOWN', syscall }));
+    }
+  });
+
   it('is closed for both callers when close() is called twice', async () => {
     const fabric = embeddedFabric({ delayMs: 20 });
     const { words, subscription } = watch({
@@ -510,6 +525,21 @@ describe('options', () => {
     expect(make).toThrow(type);
     expect(make).toThrow(message);
   });
+
+  it('refuses controls that are not given what they need', () =>
+    withFabric({}, (fabric) => {
+      const wrong: [() => unknown, string][] = [
+        [() => fabric.setLoss(0.5 as never), 'the options of setLoss() are 0.5'],
+        [() => fabric.setLoss({ requests: 1 } as never), 'requests is no option of setLoss()'],
+        [() => fabric.restartSm(true as never), 'the options of restartSm() are true'],
+        [() => fabric.restartSm({ reregister: 1 } as never), 'reregister is 1'],
+        [() => fabric.portDown(undefined as never), 'device is undefined; expected the name'],
+      ];
+      for (const [control, message] of wrong) {
+        expect(control).toThrow(TypeError);
+        expect(control).toThrow(message);
+      }
+    }));
 
   it('refuses controls of devices that are not there', () =>
     withFabric({}, (fabric) => {

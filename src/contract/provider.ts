@@ -114,24 +114,24 @@ export interface MulticastProvider {
 /** Options of a port that is driven by this package's own SA client. */
 export interface SaPortOptions {
   /** Milliseconds for one SA request in all, over its attempts. Default 3000; 0 is a RangeError. */
-  requestTimeoutMs?: number;
+  requestTimeoutMs?: number | undefined;
   /** Attempts within `requestTimeoutMs`. Default 3. */
-  attempts?: number;
+  attempts?: number | undefined;
   /** SA requests outstanding per port at a time, 1 to 255. */
-  maxOutstanding?: number;
+  maxOutstanding?: number | undefined;
   /** Milliseconds between membership audits, jittered. Default 10000; 0 switches the audit off. */
-  auditIntervalMs?: number;
+  auditIntervalMs?: number | undefined;
   /**
    * Milliseconds after a reset until a membership that nobody has renewed is deleted at the subnet
    * manager as well. Default 30000.
    */
-  staleLeaveMs?: number;
+  staleLeaveMs?: number | undefined;
   /** Milliseconds between polls of PortInfo where the device gives no events. Default 250. */
-  pollIntervalMs?: number;
+  pollIntervalMs?: number | undefined;
   /** Milliseconds that process exit may wait for Deletes to be answered. Default 2000. */
-  exitDrainMs?: number;
+  exitDrainMs?: number | undefined;
   /** Whether a membership keeps the process alive. Default true. */
-  ref?: boolean;
+  ref?: boolean | undefined;
 }
 
 /** Options of `rdmacm()`. */
@@ -141,11 +141,11 @@ export interface RdmacmOptions {
    * RDMA CM's own signature (`ff1x:4001:...`), for QPs of RDMA applications; `'ipoib'` is the group of
    * IP over InfiniBand (`ff1x:401b:...`). On RoCE there is no difference in the MGID.
    */
-  portSpace?: 'udp' | 'ipoib';
+  portSpace?: 'udp' | 'ipoib' | undefined;
   /** Local IP address to join through. Default: the first address of the port in the group's family. */
-  sourceAddress?: string;
+  sourceAddress?: string | undefined;
   /** Milliseconds that process exit may wait for leaves. Default 2000. */
-  exitDrainMs?: number;
+  exitDrainMs?: number | undefined;
   /** Whether a membership keeps the process alive. Default true. */
-  ref?: boolean;
+  ref?: boolean | undefined;
 }

@@ -42,6 +42,7 @@ export class MulticastError extends Error {
   readonly code: string;
   /** Negative, as in Node's system errors. */
   readonly errno: number;
+  /** `'joinMulticast'`, or the call that failed where it was another. */
   readonly syscall: string;
   /** Exactly as the provider reported it, of either sign. */
   readonly status: number;

@@ -13,6 +13,7 @@ import { RESET_REASONS } from '../errors/reset-reason.js';
 import { wrapThrown } from '../errors/wrap-thrown.js';
 import { inheriting, lookUpBroadcast } from './inherit.js';
 import { currentChain, noteOrigin, outsideOfChains } from './rejoin-chain.js';
+import { requestOf } from './join-request.js';
 import { resolveJoinRequest } from './resolve-join-request.js';
 import type { Resolution } from './resolve-join-request.js';
 import { clientScope } from './sa-client.js';
@@ -158,6 +159,8 @@ class Join<C> {
       this.#drop('rx-ib-multicast:duplicate-completion', { status });
     } else if (typeof record !== 'object' || (record as unknown) === null) {
       this.#failProtocol('success without a record');
+    } else if (typeof record.mgid !== 'string') {
+      this.#failProtocol('success with a record that has no MGID');
     } else {
       this.#joined = true;
       this.#timer?.unsubscribe();
@@ -206,9 +209,7 @@ class Join<C> {
     if (handle === undefined) return;
     this.#handle = undefined;
     const { provider, device, port } = this.#request;
-    try {
-      provider.freeMulticast(handle.value);
-    } catch (error) {
+    const report = (error: unknown): void => {
       publishDiagnostic('rx-ib-multicast:leave-failed', () => ({
         provider: provider.name,
         device,
@@ -216,6 +217,14 @@ class Join<C> {
         mgid: this.#mgid,
         error,
       }));
+    };
+    try {
+      const seam: { freeMulticast(handle: MulticastHandle): unknown } = provider;
+      const freed = seam.freeMulticast(handle.value);
+      // Nobody waits for a provider that leaves by a promise, but its failure is not to be lost.
+      if (freed instanceof Promise) freed.catch(report);
+    } catch (error) {
+      report(error);
     }
     this.#scope?.end(this.#what);
   }
@@ -263,6 +272,7 @@ class Join<C> {
  * @param request What to join, or a factory that is called once per subscription. A request that is
  * not as documented ends the stream with a TypeError or RangeError that names the field, and without
  * an event; so does what a factory throws.
+ * @throws TypeError for a second argument that is an object.
  */
 export function joinMulticast$<C>(
   request: Arg<JoinRequest<C> & { context: C }>,
@@ -272,14 +282,25 @@ export function joinMulticast$<C = undefined>(
 ): Observable<MulticastEvent<C | undefined>>;
 export function joinMulticast$<C>(
   request: Arg<JoinRequest<C>>,
+  ...more: readonly unknown[]
 ): Observable<MulticastEvent<C | undefined>> {
+  // Numbers are the index that `map` passes along with each request.
+  if (
+    more.some(
+      (argument) => typeof argument === 'object' && argument !== null && !Array.isArray(argument),
+    )
+  ) {
+    throw new TypeError(
+      'joinMulticast$ takes one argument, the request; give its options and the context as fields of the request',
+    );
+  }
   const origin = {};
   return new Observable((subscriber) => {
     // The chain is asked for before a factory runs, which may subscribe to other things.
     const pin = currentChain()?.pinOf(origin);
     let resolution: Resolution<C>;
     try {
-      resolution = resolveJoinRequest(typeof request === 'function' ? request() : request, pin);
+      resolution = resolveJoinRequest(requestOf(request), pin);
     } catch (misuse) {
       subscriber.error(misuse);
       return;

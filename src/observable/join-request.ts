@@ -3,7 +3,7 @@ import { asyncScheduler } from 'rxjs';
 import type { SchedulerLike } from 'rxjs';
 import { parseIpGroup } from '../address/ip-group.js';
 import type { MulticastProvider } from '../contract/provider.js';
-import type { JoinRequest } from '../contract/request.js';
+import type { Arg, JoinRequest } from '../contract/request.js';
 import type { SaClient } from '../contract/sa-client.js';
 import { canonicalRecord } from '../records/canonical-record.js';
 import { MC_MEMBER_MASK_ALL, recordComponentMask } from '../records/component-mask.js';
@@ -97,6 +97,20 @@ function canonicalGroup(value: string): string {
   }
 }
 
+/** A request, or what its factory makes. */
+export function requestOf<C>(request: Arg<JoinRequest<C>>): JoinRequest<C> {
+  if (typeof request !== 'function') return request;
+  const made: unknown = request();
+  if (made instanceof Promise) {
+    // It may reject, and nobody is going to wait for that.
+    made.catch(() => undefined);
+    throw new TypeError(
+      'the request factory returned a Promise; expected a request (await first, then join)',
+    );
+  }
+  return made as JoinRequest<C>;
+}
+
 /**
  * Checks a request and fills in its defaults. Fields that are `undefined` count as absent.
  *
@@ -135,6 +149,11 @@ export function checkJoinRequest<C>(request: JoinRequest<C>): CheckedJoinRequest
   if (group === undefined && record.mgid === undefined) {
     throw new TypeError(
       "neither record.mgid nor group is given; expected an MGID such as 'ff12:401b:ffff::1' or an IP multicast address such as '239.1.2.3'",
+    );
+  }
+  if (group !== undefined && record.pkey !== undefined && (record.pkey & 0x7fff) === 0) {
+    throw new RangeError(
+      `record.pkey is 0x${record.pkey.toString(16)}; beside a group expected an integer from 1 to 0xffff, except 0x8000`,
     );
   }
   if (componentMask !== undefined) checkMask(componentMask);

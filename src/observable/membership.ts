@@ -1,6 +1,7 @@
 import { inspect } from 'node:util';
 import type { MulticastJoinedEvent } from '../contract/event.js';
 import type { Arg, JoinRequest, ResolvedJoinRequest } from '../contract/request.js';
+import { checkKnownOptions } from '../errors/known-options.js';
 import { MulticastError } from '../errors/multicast-error.js';
 import type { McMemberRecord } from '../records/mc-member-record.js';
 import { joinMulticast$ } from './join-multicast.js';
@@ -26,7 +27,19 @@ export interface Membership<C = undefined> {
 /** How a join that is awaited is given up. */
 export interface JoinMulticastOptions {
   /** Aborting gives up the join, whose promise rejects with the signal's reason, or leaves the group. */
-  signal?: AbortSignal;
+  signal?: AbortSignal | undefined;
+}
+
+function signalOf(options: JoinMulticastOptions): AbortSignal | undefined {
+  if (options instanceof AbortSignal) {
+    throw new TypeError('the options of joinMulticast() are an AbortSignal; expected { signal }');
+  }
+  checkKnownOptions(options, ['signal'], 'joinMulticast()');
+  const { signal } = options;
+  if (signal !== undefined && !(signal instanceof AbortSignal)) {
+    throw new TypeError(`signal is ${inspect(signal, { depth: 0 })}; expected an AbortSignal`);
+  }
+  return signal;
 }
 
 /**
@@ -48,11 +61,11 @@ export function joinMulticast<C>(
   request: Arg<JoinRequest<C>>,
   options: JoinMulticastOptions = {},
 ): Promise<Membership<C | undefined>> {
-  const { signal } = options;
-  if (signal !== undefined && !(signal instanceof AbortSignal)) {
-    return Promise.reject(
-      new TypeError(`signal is ${inspect(signal, { depth: 0 })}; expected an AbortSignal`),
-    );
+  let signal: AbortSignal | undefined;
+  try {
+    signal = signalOf(options);
+  } catch (misuse) {
+    return Promise.reject(misuse);
   }
   const aborted = (): boolean => signal?.aborted === true;
   return new Promise((resolve, reject) => {

@@ -4,6 +4,7 @@ import type { MulticastProvider } from '../contract/provider.js';
 import type { SaClient } from '../contract/sa-client.js';
 import { publishDiagnostic } from '../errors/diagnostics.js';
 import { Errno } from '../errors/errno.js';
+import { checkKnownOptions } from '../errors/known-options.js';
 import { MulticastError } from '../errors/multicast-error.js';
 import { gidText } from '../records/field-checks.js';
 import type { McMemberRecord } from '../records/mc-member-record.js';
@@ -13,11 +14,11 @@ import { checkDuration } from './time-options.js';
 /** Where the joins of a client go. */
 export interface SaClientOptions {
   /** Default: the provider that a request with an MGID would get. */
-  provider?: MulticastProvider;
+  provider?: MulticastProvider | undefined;
   /** RDMA device name. Default: chosen by the provider for each join. */
-  device?: string;
+  device?: string | undefined;
   /** 1-based. Default: chosen by the provider for each join. */
-  port?: number;
+  port?: number | undefined;
 }
 
 /** Things named in a message at most. */
@@ -159,6 +160,7 @@ class RegisteredClient implements SaClient {
  * no provider is given and none is usable.
  */
 export function registerSaClient(options: SaClientOptions = {}): SaClient {
+  checkKnownOptions(options, ['provider', 'device', 'port'], 'registerSaClient()');
   const { provider, device, port } = options;
   if (provider !== undefined) checkProvider(provider);
   if (device !== undefined) checkDevice(device);

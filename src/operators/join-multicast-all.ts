@@ -15,9 +15,10 @@ import {
 import { Observable } from 'rxjs';
 import type { MulticastEvent } from '../contract/event.js';
 import type { Arg, JoinRequest } from '../contract/request.js';
+import { checkKnownOptions } from '../errors/known-options.js';
 import { MulticastError } from '../errors/multicast-error.js';
 import { joinMulticast$ } from '../observable/join-multicast.js';
-import { checkJoinRequest } from '../observable/join-request.js';
+import { checkJoinRequest, requestOf } from '../observable/join-request.js';
 import { JoinWindow } from './join-window.js';
 
 /** A set of requests, or an Observable of sets that follow each other. */
@@ -30,14 +31,14 @@ export interface JoinAllOptions<C> {
    * Joins in their joining phase at a time, rejoins of `each` included; the others wait. An integer
    * from 1, or `Infinity`. Default `Infinity`. The time spent waiting is not part of `joinTimeoutMs`.
    */
-  concurrency?: number;
+  concurrency?: number | undefined;
   /** Applied to the stream of each group, for example `rejoinOnReset()`. */
-  each?: (group: Observable<MulticastEvent<C>>) => Observable<MulticastEvent<C>>;
+  each?: ((group: Observable<MulticastEvent<C>>) => Observable<MulticastEvent<C>>) | undefined;
   /**
    * What makes two requests the same group. Default: provider, device, port and MGID, or the IP group.
    * Keys are compared as those of a Map.
    */
-  key?: (request: JoinRequest<C>) => unknown;
+  key?: ((request: JoinRequest<C>) => unknown) | undefined;
 }
 
 /** One group of a set. */
@@ -68,13 +69,42 @@ function providerNumber(provider: object | undefined): number {
   return number;
 }
 
+/** Lets the first join use the request that its key was made of; a factory is for those after it. */
+function usingFirst<C>(value: JoinRequest<C>, request: Arg<JoinRequest<C>>): Arg<JoinRequest<C>> {
+  if (typeof request !== 'function') return value;
+  let first: JoinRequest<C> | undefined = value;
+  return () => {
+    const made = first ?? request();
+    first = undefined;
+    return made;
+  };
+}
+
+function checkIterable<T>(requests: Iterable<T>): Iterable<T> {
+  if (
+    typeof requests === 'object' &&
+    (requests as unknown) !== null &&
+    Symbol.iterator in requests
+  ) {
+    return requests;
+  }
+  throw new TypeError(
+    `the requests are ${inspect(requests, { depth: 0 })}; expected a list or another iterable of join requests, or an Observable of such`,
+  );
+}
+
+function checkFunction(name: string, value: unknown): void {
+  if (value === undefined || typeof value === 'function') return;
+  throw new TypeError(`${name} is ${inspect(value, { depth: 0 })}; expected a function`);
+}
+
 function wantedSet<C>(
   requests: Iterable<Arg<JoinRequest<C>>>,
   keyOf: JoinAllOptions<C>['key'],
 ): Map<unknown, Wanted<C>> {
   const wanted = new Map<unknown, Wanted<C>>();
-  for (const request of requests) {
-    const value = typeof request === 'function' ? request() : request;
+  for (const request of checkIterable(requests)) {
+    const value = requestOf(request);
     const { client, provider, device, port, record, group, componentMask } =
       checkJoinRequest(value);
     const place = client ?? { provider, device, port };
@@ -90,7 +120,7 @@ function wantedSet<C>(
         : keyOf(value);
     if (wanted.has(key)) continue;
     const terms = JSON.stringify([record, group, componentMask.toString()]);
-    wanted.set(key, { key, terms, request });
+    wanted.set(key, { key, terms, request: usingFirst(value, request) });
   }
   return wanted;
 }
@@ -105,7 +135,7 @@ function wantedSet<C>(
  * Each set of an Observable replaces the one before: what is gone is left, what is new is joined, a
  * changed record is leave and join. A group that has ended is not new until a set was without it.
  *
- * @throws TypeError or RangeError for options that are not as documented.
+ * @throws TypeError or RangeError for requests and options that are not as documented.
  */
 export function joinMulticastAll$<C>(
   requests:
@@ -121,7 +151,10 @@ export function joinMulticastAll$<C>(
   requests: JoinRequests<C>,
   options: JoinAllOptions<C> = {},
 ): Observable<MulticastEvent<C>> {
+  checkKnownOptions(options, ['concurrency', 'each', 'key'], 'joinMulticastAll$()');
   const { concurrency = Infinity, each, key } = options;
+  checkFunction('each', each);
+  checkFunction('key', key);
   if (typeof concurrency !== 'number') {
     throw new TypeError(
       `concurrency is ${inspect(concurrency)}; expected an integer from 1, or Infinity`,
@@ -132,7 +165,7 @@ export function joinMulticastAll$<C>(
       `concurrency is ${String(concurrency)}; expected an integer from 1, or Infinity`,
     );
   }
-  const sets$ = isObservable(requests) ? requests : of(requests);
+  const sets$ = isObservable(requests) ? requests : of(checkIterable(requests));
 
   return new Observable((subscriber) => {
     const window = new JoinWindow(concurrency);

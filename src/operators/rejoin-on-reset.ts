@@ -5,39 +5,40 @@ import type { LifecycleEvent } from '../contract/event.js';
 import { MulticastError } from '../errors/multicast-error.js';
 import { RejoinChain } from '../observable/rejoin-chain.js';
 import { checkDuration, checkScheduler } from '../observable/time-options.js';
+import { checkOperatorOptions } from './operator-options.js';
 
 /** When to join again after a failure, and when to give up. Durations are milliseconds. */
 export interface RejoinPolicy {
   /** Delay before the first rejoin of an outage, then doubled. Default 1000; 0 rejoins at once. */
-  initialDelayMs?: number;
+  initialDelayMs?: number | undefined;
   /** Upper limit of the delay. Default 16000. */
-  maxDelayMs?: number;
+  maxDelayMs?: number | undefined;
   /** From 0 to 1. Delay k is min(max, initial * 2^k) * (1 - jitter * random()). Default 0.5. */
-  jitter?: number;
+  jitter?: number | undefined;
   /** For so long after the latest reset EINVAL is retried. Default 30000; `Infinity`: always. */
-  graceMs?: number;
+  graceMs?: number | undefined;
   /**
    * Joined for so long ends the outage, and renews backoff and outage clock. Default 10000;
    * 0: any `joined` does; `Infinity`: nothing does.
    */
-  stableMs?: number;
+  stableMs?: number | undefined;
   /**
    * Gives up when a failure arrives and now plus the next delay is later in the outage than this.
    * It never ends an attempt that is pending or joined. Default `Infinity`; 0: no rejoin with a delay.
    */
-  maxOutageMs?: number;
+  maxOutageMs?: number | undefined;
   /** Whether retryable failures before the first `joined` are retried as well. Default false. */
-  retryInitial?: boolean;
+  retryInitial?: boolean | undefined;
   /** From 0 to 1; anything else ends the stream with a RangeError. Default `Math.random`. */
-  random?: () => number;
+  random?: (() => number) | undefined;
   /** Default `asyncScheduler`. */
-  scheduler?: SchedulerLike;
+  scheduler?: SchedulerLike | undefined;
 }
 
 /** Takes the place of a failure when the time for the next attempt has come. */
 const AGAIN = Symbol('again');
 
-type CheckedPolicy = Required<RejoinPolicy>;
+type CheckedPolicy = { [K in keyof RejoinPolicy]-?: NonNullable<RejoinPolicy[K]> };
 
 function fraction(name: string, value: number): number {
   if (typeof value !== 'number') {
@@ -49,10 +50,26 @@ function fraction(name: string, value: number): number {
   return value;
 }
 
+const POLICY: readonly string[] = [
+  'initialDelayMs',
+  'maxDelayMs',
+  'jitter',
+  'graceMs',
+  'stableMs',
+  'maxOutageMs',
+  'retryInitial',
+  'random',
+  'scheduler',
+] satisfies readonly (keyof RejoinPolicy)[];
+
 function checkPolicy(policy: RejoinPolicy): CheckedPolicy {
+  checkOperatorOptions('rejoinOnReset', policy, POLICY);
   const { random = Math.random, retryInitial = false } = policy;
   if (typeof random !== 'function') {
     throw new TypeError(`random is ${inspect(random)}; expected a function`);
+  }
+  if (typeof retryInitial !== 'boolean') {
+    throw new TypeError(`retryInitial is ${inspect(retryInitial)}; expected true or false`);
   }
   // A delay is a timer and so has an end; the other durations are only compared with.
   const delay = (name: 'initialDelayMs' | 'maxDelayMs', byDefault: number): number =>

@@ -3,6 +3,7 @@ import type { Observable, SchedulerLike } from 'rxjs';
 import type { MulticastEvent } from '../contract/event.js';
 import { checkDuration, checkScheduler } from '../observable/time-options.js';
 import { MembershipSubject } from './membership-subject.js';
+import { checkOperatorOptions } from './operator-options.js';
 
 /** How long a shared membership outlives its last subscriber. */
 export interface ShareMembershipOptions {
@@ -10,9 +11,9 @@ export interface ShareMembershipOptions {
    * Milliseconds after the last subscriber went until the group is left. Default 0: at once, in the
    * same call. `Infinity`: never while the membership stands.
    */
-  lingerMs?: number;
+  lingerMs?: number | undefined;
   /** Measures `lingerMs`. Default `asyncScheduler`. */
-  scheduler?: SchedulerLike;
+  scheduler?: SchedulerLike | undefined;
 }
 
 /**
@@ -27,6 +28,7 @@ export interface ShareMembershipOptions {
 export function shareMembership(
   options: ShareMembershipOptions = {},
 ): <E extends MulticastEvent<unknown>>(source: Observable<E>) => Observable<E> {
+  checkOperatorOptions('shareMembership', options, ['lingerMs', 'scheduler']);
   const lingerMs = checkDuration('lingerMs', options.lingerMs, {
     byDefault: 0,
     zero: true,

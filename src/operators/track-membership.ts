@@ -4,6 +4,7 @@ import type { MulticastEvent } from '../contract/event.js';
 import type { MulticastError } from '../errors/multicast-error.js';
 import { checkScheduler } from '../observable/time-options.js';
 import type { McMemberRecord } from '../records/mc-member-record.js';
+import { checkOperatorOptions } from './operator-options.js';
 
 interface MembershipSnapshot<C> {
   /** When this state was entered, in milliseconds of the scheduler's clock. */
@@ -55,7 +56,7 @@ export type MembershipState<C = unknown> =
 /** What the clock of the snapshots is. */
 export interface TrackMembershipOptions {
   /** Gives `since`. Default `asyncScheduler`. */
-  scheduler?: SchedulerLike;
+  scheduler?: SchedulerLike | undefined;
 }
 
 /**
@@ -68,6 +69,7 @@ export interface TrackMembershipOptions {
 export function trackMembership<E extends MulticastEvent<unknown>>(
   options: TrackMembershipOptions = {},
 ): OperatorFunction<E, MembershipState<E['context']>> {
+  checkOperatorOptions('trackMembership', options, ['scheduler']);
   const scheduler = checkScheduler(options.scheduler, asyncScheduler);
   type State = MembershipState<E['context']>;
   return (source) =>

@@ -4,15 +4,12 @@ import { joinStatesOf } from '../binding/exchange.js';
 import { nativeEnvironment } from '../binding/environment.js';
 import type { Environment, PortUse } from '../binding/environment.js';
 import type { MulticastProvider, PortInfo, SaPortOptions } from '../contract/provider.js';
+import type { ProviderStats } from '../contract/stats.js';
 import { Errno } from '../errors/errno.js';
+import { checkKnownOptions } from '../errors/known-options.js';
 import { MulticastError } from '../errors/multicast-error.js';
 import type { JoinState } from '../records/mc-member-record.js';
-import {
-  checkKnownOptions,
-  checkSaPortOptions,
-  nativePortOptions,
-  SA_PORT_OPTIONS,
-} from './sa-port-options.js';
+import { checkSaPortOptions, nativePortOptions, SA_PORT_OPTIONS } from './sa-port-options.js';
 import type { CheckedSaPortOptions } from './sa-port-options.js';
 import type { OpenedPort } from './native-provider.js';
 import { SaProvider } from './sa-provider.js';
@@ -21,24 +18,24 @@ import { listPorts } from './select-port.js';
 /** Options of an embedded fabric, and of the SA client on each of its ports. */
 export interface EmbeddedFabricOptions extends SaPortOptions {
   /** Ports, one per device: `embedded0`, `embedded1`, ... 1 to 1000. Default 2. */
-  ports?: number;
+  ports?: number | undefined;
   /** `'manual'`: time stands still but for `tick()`. Default `'real'`. */
-  clock?: 'real' | 'manual';
+  clock?: 'real' | 'manual' | undefined;
   /** Groups at most, the broadcast group included. Default 1024. */
-  mlidPool?: number;
+  mlidPool?: number | undefined;
   /** Milliseconds on the wire, once for a request and once for its answer. Default 0. */
-  delayMs?: number;
+  delayMs?: number | undefined;
   /** Requests that the subnet administrator serves per second. Default 0: no limit. */
-  serviceRate?: number;
+  serviceRate?: number | undefined;
   /** Of everything random. Default 1. */
-  seed?: number;
+  seed?: number | undefined;
   /** P_Key table of every port. Default `[0xffff]`. */
-  pkeys?: readonly number[];
+  pkeys?: readonly number[] | undefined;
   /**
    * Whether an answer may take several packets, as on a real link. Without it one is sent with what
    * fits, as by `libumad2sim`. Default true.
    */
-  rmpp?: boolean;
+  rmpp?: boolean | undefined;
 }
 
 /** Methods of the SA protocol that a control can single out. */
@@ -83,6 +80,14 @@ export interface FabricCounters {
   readonly freeMlids: number;
 }
 
+/** The SA clients of a further process on an embedded fabric. */
+export interface EmbeddedClient extends MulticastProvider {
+  ports(): PortInfo[];
+  idle(): Promise<void>;
+  stats(): ProviderStats;
+  close(): Promise<void>;
+}
+
 /**
  * A simulated fabric in this process: its ports, one subnet administrator held to the answers of
  * OpenSM, and everything that can go wrong between them. As a provider it has one SA client per
@@ -90,14 +95,16 @@ export interface FabricCounters {
  */
 export interface EmbeddedFabric extends MulticastProvider {
   ports(): PortInfo[];
+  idle(): Promise<void>;
+  stats(): ProviderStats;
   /** One more set of SA clients on the same ports, as another process on the same host would be. */
-  client(options?: SaPortOptions): MulticastProvider & { close(): Promise<void> };
+  client(options?: SaPortOptions): EmbeddedClient;
 
   /** Moves a manual clock by milliseconds. What happens meanwhile is delivered before it returns. */
   tick(ms?: number): void;
 
   /** Probabilities, 0 to 1, that a request is lost on its way, or its answer. */
-  setLoss(loss: { request?: number; reply?: number }): void;
+  setLoss(loss: { request?: number | undefined; reply?: number | undefined }): void;
   /** Milliseconds on the wire, each way. */
   setDelay(ms: number): void;
   /** The next requests are lost before they arrive. */
@@ -120,7 +127,7 @@ export interface EmbeddedFabric extends MulticastProvider {
   killSm(): void;
   startSm(): void;
   /** Both at once; with `reregister`, the ports are asked to register anew. */
-  restartSm(options?: { reregister?: boolean }): void;
+  restartSm(options?: { reregister?: boolean | undefined }): void;
   /** Another subnet manager takes over at this LID, without the groups; the ports are told. */
   takeover(smLid: number): void;
 
@@ -150,6 +157,20 @@ const METHODS: Readonly<Record<SaMethod, number>> = {
   delete: 0x15,
   'get-table': 0x12,
 };
+
+/** Controls whose native verb has another name. */
+const CONTROLS: ReadonlyMap<string, string & keyof EmbeddedFabric> = new Map([
+  ['loss', 'setLoss'],
+  ['delay', 'setDelay'],
+  ['dropNext', 'dropRequests'],
+  ['replyLost', 'loseReplies'],
+  ['duplication', 'duplicateReplies'],
+  ['reordering', 'reorderReplies'],
+  ['forcedStatus', 'answerWith'],
+  ['serviceRate', 'setServiceRate'],
+  ['silence', 'silenceSm'],
+  ['resume', 'resumeSm'],
+]);
 
 const FABRIC_OPTIONS = [
   'ports',
@@ -263,6 +284,11 @@ class Clients extends SaProvider {
   }
 
   protected indexOf(device: string): number {
+    if (typeof device !== 'string') {
+      throw new TypeError(
+        `device is ${inspect(device)}; expected the name of a device of the fabric, for example 'embedded0'`,
+      );
+    }
     const index = /^embedded(0|[1-9]\d*)$/.exec(device)?.[1];
     const ports = this.ports();
     if (index === undefined || !ports.some((info) => info.device === device)) {
@@ -280,6 +306,8 @@ class Fabric extends Clients implements EmbeddedFabric {
   readonly #clients = new Set<Clients>();
   readonly #allOpened = [this.opened];
   #lastSeed: number;
+  /** The fabric itself is no more; while it closes its controls still work. */
+  #gone = false;
 
   constructor(fabric: number, options: CheckedSaPortOptions, manual: boolean, seed: number) {
     super(fabric, options, manual, seed, undefined);
@@ -288,7 +316,7 @@ class Fabric extends Clients implements EmbeddedFabric {
     forgotten.register(this, { fabric, opened: this.#allOpened }, this);
   }
 
-  client(options: SaPortOptions = {}): MulticastProvider & { close(): Promise<void> } {
+  client(options: SaPortOptions = {}): EmbeddedClient {
     checkKnownOptions(options, SA_PORT_OPTIONS, 'client()');
     this.#lastSeed += 1000;
     const client = new Clients(
@@ -312,7 +340,9 @@ class Fabric extends Clients implements EmbeddedFabric {
     this.#control('tick', checkNumber('ms', ms, 0, 2 ** 40, false));
   }
 
-  setLoss({ request = 0, reply = 0 }: { request?: number; reply?: number }): void {
+  setLoss(loss: { request?: number | undefined; reply?: number | undefined }): void {
+    checkKnownOptions(loss, ['request', 'reply'], 'setLoss()');
+    const { request = 0, reply = 0 } = loss;
     this.#control(
       'loss',
       checkNumber('request', request, 0, 1, false),
@@ -373,7 +403,12 @@ class Fabric extends Clients implements EmbeddedFabric {
     this.#control('startSm');
   }
 
-  restartSm({ reregister = false }: { reregister?: boolean } = {}): void {
+  restartSm(options: { reregister?: boolean | undefined } = {}): void {
+    checkKnownOptions(options, ['reregister'], 'restartSm()');
+    const { reregister = false } = options;
+    if (typeof reregister !== 'boolean') {
+      throw new TypeError(`reregister is ${inspect(reregister)}; expected true or false`);
+    }
     this.#control('restartSm', reregister ? 1 : 0);
   }
 
@@ -382,31 +417,35 @@ class Fabric extends Clients implements EmbeddedFabric {
   }
 
   portDown(device: string): void {
-    this.#control('portDown', this.indexOf(device));
+    this.#control('portDown', this.#deviceOf('portDown', device));
   }
 
   portUp(device: string): void {
-    this.#control('portUp', this.indexOf(device));
+    this.#control('portUp', this.#deviceOf('portUp', device));
   }
 
   changeLid(device: string, lid: number): void {
-    this.#control('changeLid', this.indexOf(device), checkNumber('lid', lid, 1, 0xbfff, true));
+    this.#control(
+      'changeLid',
+      this.#deviceOf('changeLid', device),
+      checkNumber('lid', lid, 1, 0xbfff, true),
+    );
   }
 
   changeGid(device: string, gid: string): void {
-    this.#control('changeGid', this.indexOf(device), ...gidWordsOf(gid));
+    this.#control('changeGid', this.#deviceOf('changeGid', device), ...gidWordsOf(gid));
   }
 
   setPkeys(device: string, pkeys: readonly number[]): void {
-    this.#control('setPkeys', this.indexOf(device), ...checkPkeys(pkeys));
+    this.#control('setPkeys', this.#deviceOf('setPkeys', device), ...checkPkeys(pkeys));
   }
 
   clientReregister(device: string): void {
-    this.#control('clientReregister', this.indexOf(device));
+    this.#control('clientReregister', this.#deviceOf('clientReregister', device));
   }
 
   removeDevice(device: string): void {
-    this.#control('removeDevice', this.indexOf(device));
+    this.#control('removeDevice', this.#deviceOf('removeDevice', device));
   }
 
   members(mgid?: string): FabricMember[] {
@@ -441,9 +480,24 @@ class Fabric extends Clients implements EmbeddedFabric {
     }
     forgotten.unregister(this);
     this.#control('close');
+    this.#gone = true;
+  }
+
+  #checkThere(control: string): void {
+    if (!this.#gone) return;
+    throw new MulticastError('the embedded fabric is closed; make a new one', {
+      status: Errno.ESHUTDOWN,
+      syscall: control,
+    });
+  }
+
+  #deviceOf(control: string, device: string): number {
+    this.#checkThere(control);
+    return this.indexOf(device);
   }
 
   #control(verb: string, ...numbers: number[]): unknown {
+    this.#checkThere(CONTROLS.get(verb) ?? verb);
     this.forgetPorts();
     for (const client of this.#clients) client.forgetPorts();
     return nativeEnvironment().fabric(verb, this.fabric, ...numbers);

@@ -13,19 +13,23 @@ import type {
   RdmacmOptions,
 } from '../contract/provider.js';
 import type { ResolvedJoinRequest } from '../contract/request.js';
+import type { ProviderStats } from '../contract/stats.js';
 import { Errno, errnoName } from '../errors/errno.js';
 import { failureMessage } from '../errors/failure-message.js';
+import { checkKnownOptions } from '../errors/known-options.js';
 import { MulticastError } from '../errors/multicast-error.js';
 import { recordComponentMask } from '../records/component-mask.js';
 import type { JoinState, McMemberRecordInit } from '../records/mc-member-record.js';
 import { NativeProvider } from './native-provider.js';
-import { checkKnownOptions, checkSaPortOptions } from './sa-port-options.js';
+import { checkSaPortOptions } from './sa-port-options.js';
 import { listPorts } from './select-port.js';
 
 /** A provider that joins through the kernel's RDMA connection manager. */
 export interface RdmacmProvider extends MulticastProvider {
   /** Every RDMA port, with the IP addresses through which it is reached. */
   ports(): PortInfo[];
+  idle(): Promise<void>;
+  stats(): ProviderStats;
   /** Waits until all has left, then closes the channels that no other provider uses. */
   close(): Promise<void>;
   [Symbol.asyncDispose](): Promise<void>;
@@ -44,7 +48,7 @@ const EXPRESSIBLE: readonly string[] = ['mgid', 'joinState'];
 /** Linux-internal: "not supported", never meant for user space, and yet seen there. */
 const ENOTSUPP = -524;
 
-type CheckedOptions = Required<RdmacmOptions>;
+type CheckedOptions = { [K in keyof RdmacmOptions]-?: NonNullable<RdmacmOptions[K]> };
 
 function checkOptions(options: RdmacmOptions): CheckedOptions {
   checkKnownOptions(options, OPTIONS, 'rdmacm()');

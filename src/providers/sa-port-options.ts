@@ -1,9 +1,10 @@
-import { inspect } from 'node:util';
 import type { SaPortOptions } from '../contract/provider.js';
 import type { NativePortOptions } from '../binding/addon.js';
 
 /** `SaPortOptions` with every default filled in. */
-export type CheckedSaPortOptions = Required<SaPortOptions>;
+export type CheckedSaPortOptions = {
+  [K in keyof SaPortOptions]-?: NonNullable<SaPortOptions[K]>;
+};
 
 const DEFAULTS: CheckedSaPortOptions = {
   requestTimeoutMs: 3_000,
@@ -66,18 +67,6 @@ export function checkSaPortOptions(options: SaPortOptions): CheckedSaPortOptions
     checked.ref = options.ref;
   }
   return checked;
-}
-
-/** @throws TypeError for a key that is none of `known`. */
-export function checkKnownOptions(options: object, known: readonly string[], whose: string): void {
-  if (typeof options !== 'object' || (options as unknown) === null) {
-    throw new TypeError(`the options of ${whose} are ${inspect(options)}; expected an object`);
-  }
-  for (const key of Object.keys(options)) {
-    if (!known.includes(key)) {
-      throw new TypeError(`${key} is no option of ${whose}; options: ${known.join(', ')}`);
-    }
-  }
 }
 
 /** What the addon needs of them. */

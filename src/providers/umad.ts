@@ -1,7 +1,9 @@
 import { nativeEnvironment } from '../binding/environment.js';
 import type { Environment, PortUse } from '../binding/environment.js';
 import type { MulticastProvider, PortInfo, SaPortOptions } from '../contract/provider.js';
-import { checkKnownOptions, checkSaPortOptions, nativePortOptions } from './sa-port-options.js';
+import type { ProviderStats } from '../contract/stats.js';
+import { checkKnownOptions } from '../errors/known-options.js';
+import { checkSaPortOptions, nativePortOptions } from './sa-port-options.js';
 import { SA_PORT_OPTIONS } from './sa-port-options.js';
 import type { CheckedSaPortOptions } from './sa-port-options.js';
 import { SaProvider } from './sa-provider.js';
@@ -9,6 +11,8 @@ import { SaProvider } from './sa-provider.js';
 /** A provider that joins at the fabric's subnet administrator through libibumad. */
 export interface UmadProvider extends MulticastProvider {
   ports(): PortInfo[];
+  idle(): Promise<void>;
+  stats(): ProviderStats;
   /** Waits until all has left, then closes the ports that no other provider uses. */
   close(): Promise<void>;
   [Symbol.asyncDispose](): Promise<void>;

@@ -57,28 +57,28 @@ export interface McMemberRecord {
  */
 export interface McMemberRecordInit {
   /** Multicast GID in any usual IPv6 spelling, `'::'` to have one assigned by the subnet administrator. */
-  mgid?: string;
+  mgid?: string | undefined;
   /** Default: the port's own GID. */
-  portGid?: string;
-  qkey?: number;
-  mlid?: number;
+  portGid?: string | undefined;
+  qkey?: number | undefined;
+  mlid?: number | undefined;
   /** Bytes: 256, 512, 1024, 2048 or 4096. */
-  mtu?: number;
-  mtuSelector?: Selector;
-  trafficClass?: number;
-  pkey?: number;
+  mtu?: number | undefined;
+  mtuSelector?: Selector | undefined;
+  trafficClass?: number | undefined;
+  pkey?: number | undefined;
   /** Gb/s, one of the rates of the InfiniBand specification: 2.5 to 1600. */
-  rate?: number;
-  rateSelector?: Selector;
-  packetLifeTime?: number;
-  packetLifeTimeSelector?: Selector;
-  sl?: number;
-  flowLabel?: number;
-  hopLimit?: number;
-  scope?: number;
+  rate?: number | undefined;
+  rateSelector?: Selector | undefined;
+  packetLifeTime?: number | undefined;
+  packetLifeTimeSelector?: Selector | undefined;
+  sl?: number | undefined;
+  flowLabel?: number | undefined;
+  hopLimit?: number | undefined;
+  scope?: number | undefined;
   /** Default `'full-member'`. */
-  joinState?: JoinState | readonly JoinState[];
-  proxyJoin?: boolean;
+  joinState?: JoinState | readonly JoinState[] | undefined;
+  proxyJoin?: boolean | undefined;
   /** Of a reported record only: a request says `mtu`. */
   mtuCode?: never;
   /** Of a reported record only: a request says `rate`. */

@@ -74,30 +74,30 @@ export type PathRecord = InfiniBandPathRecord | RocePathRecord;
  * component mask; a value without a selector is meant `exactly`.
  */
 export interface PathRecordInit {
-  serviceId?: bigint;
-  dgid?: string;
-  sgid?: string;
-  dlid?: number;
-  slid?: number;
-  rawTraffic?: boolean;
-  flowLabel?: number;
-  hopLimit?: number;
-  trafficClass?: number;
-  reversible?: boolean;
+  serviceId?: bigint | undefined;
+  dgid?: string | undefined;
+  sgid?: string | undefined;
+  dlid?: number | undefined;
+  slid?: number | undefined;
+  rawTraffic?: boolean | undefined;
+  flowLabel?: number | undefined;
+  hopLimit?: number | undefined;
+  trafficClass?: number | undefined;
+  reversible?: boolean | undefined;
   /** 0 to 127. */
-  numbPath?: number;
-  pkey?: number;
-  qosClass?: number;
-  sl?: number;
+  numbPath?: number | undefined;
+  pkey?: number | undefined;
+  qosClass?: number | undefined;
+  sl?: number | undefined;
   /** Bytes: 256, 512, 1024, 2048 or 4096. */
-  mtu?: number;
-  mtuSelector?: Selector;
+  mtu?: number | undefined;
+  mtuSelector?: Selector | undefined;
   /** Gb/s, one of the rates of the InfiniBand specification: 2.5 to 1600. */
-  rate?: number;
-  rateSelector?: Selector;
-  packetLifeTime?: number;
-  packetLifeTimeSelector?: Selector;
-  preference?: number;
+  rate?: number | undefined;
+  rateSelector?: Selector | undefined;
+  packetLifeTime?: number | undefined;
+  packetLifeTimeSelector?: Selector | undefined;
+  preference?: number | undefined;
 }
 
 /** A field of a PathRecord that has a bit in the component mask. */

@@ -28,20 +28,20 @@ export interface ServiceRecord {
  * its bit in the component mask; of the data areas each element that is present, from the first.
  */
 export interface ServiceRecordInit {
-  serviceId?: bigint;
+  serviceId?: bigint | undefined;
   /** For a registration default: the port's own GID. */
-  serviceGid?: string;
-  pkey?: number;
+  serviceGid?: string | undefined;
+  pkey?: number | undefined;
   /** Whole seconds, 0 to 0xfffffffe, or Infinity. */
-  leaseSeconds?: number;
+  leaseSeconds?: number | undefined;
   /** 32 hexadecimal digits. */
-  key?: string;
+  key?: string | undefined;
   /** At most 64 bytes of UTF-8, without zero bytes; or exactly 64 bytes. */
-  name?: string | Uint8Array;
-  data8?: readonly number[];
-  data16?: readonly number[];
-  data32?: readonly number[];
-  data64?: readonly bigint[];
+  name?: string | Uint8Array | undefined;
+  data8?: readonly number[] | undefined;
+  data16?: readonly number[] | undefined;
+  data32?: readonly number[] | undefined;
+  data64?: readonly bigint[] | undefined;
 }
 
 /** A field of a ServiceRecord. */

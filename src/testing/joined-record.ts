@@ -1,10 +1,14 @@
 import { ipoibMgid } from '../address/ipoib.js';
 import { UNASSIGNED_MGID } from '../address/mgid.js';
 import type { ResolvedJoinRequest } from '../contract/request.js';
-import type { McMemberRecord } from '../records/mc-member-record.js';
+import type { McMemberRecord, McMemberRecordInit } from '../records/mc-member-record.js';
 import { mtuCode, rateCode } from '../records/units.js';
 
 const ASSIGNED_MGID = 'ff12:a01b:fe80::1';
+
+type CanonicalFields = {
+  readonly [K in keyof McMemberRecordInit]: Exclude<McMemberRecordInit[K], undefined>;
+};
 
 /** The MGID that a request is for, with an IP group mapped as IPoIB does. */
 export function requestedMgid(request: ResolvedJoinRequest): string {
@@ -15,7 +19,8 @@ export function requestedMgid(request: ResolvedJoinRequest): string {
 
 /** The record of a scripted `joined`: what was asked for, and plain values for the rest. */
 export function joinedRecord(request: ResolvedJoinRequest): McMemberRecord {
-  const { record } = request;
+  // What is absent from a canonical record is absent, and not undefined.
+  const record = request.record as CanonicalFields;
   const { mtu = 2048, rate = 100, joinState = 'full-member' } = record;
   const mgid = requestedMgid(request);
   return {

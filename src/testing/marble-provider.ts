@@ -20,7 +20,7 @@ export type Spans = Parameters<RunHelpers['expectSubscriptions']>[0];
 /** What a scripted provider may know beside its script. */
 export interface MarbleProviderOptions {
   /** More letters, or other meanings of the usual ones. One character each. */
-  completions?: Readonly<Record<string, LetterCompletion>>;
+  completions?: Readonly<Record<string, LetterCompletion>> | undefined;
 }
 
 /** A provider driven by diagrams, in the virtual time of `TestScheduler.run`. */
