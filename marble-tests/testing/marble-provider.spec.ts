@@ -1,4 +1,4 @@
-import { EMPTY, timer, toArray } from 'rxjs';
+import { EMPTY, merge, timer, toArray } from 'rxjs';
 import { TestScheduler } from 'rxjs/testing';
 import type { RunHelpers } from 'rxjs/testing';
 import { describe, expect, it } from 'vitest';
@@ -43,6 +43,80 @@ describe('marbleProvider', () => {
       expect(make({ nonsense: [] })).toThrow(/is no GID/);
       expect(make({}, { completions: { ab: { status: 1 } } })).toThrow(/'ab' can be no letter/);
       expect(make({}, { completions: { '|': { status: 1 } } })).toThrow(/can be no letter/);
+    });
+  });
+
+  it('refuses what has the wrong type, and says what it is', () => {
+    run((helpers) => {
+      const make =
+        (script: unknown, options?: unknown, given: unknown = helpers) =>
+        () =>
+          marbleProvider(given as RunHelpers, script as MarbleScript, options as never);
+      const wrong: [() => unknown, string][] = [
+        [make({ [MGID]: 'j' }), "the attempts of ff12::1 are 'j'; expected a list"],
+        [make(null), 'the script is null'],
+        [make({}, { completions: null }), 'completions is null'],
+        [make({}, { completions: { x: null } }), "completions: 'x' is null"],
+        [make({}, { letters: {} }), 'letters is no option of marbleProvider()'],
+        [make({}, undefined, {}), 'expected what TestScheduler.run passes'],
+        [make({ [MGID]: [{ sync: 5 }] }), 'sync is 5; expected a diagram'],
+        [make({ [MGID]: [{ marbles: null }] }), 'marbles is null; expected a diagram'],
+        [make({ [MGID]: [{ late: 1 }] }), 'late is 1; expected true or false'],
+        [make({ [MGID]: [{ throws: 'EIO' }] }), "throws is 'EIO'; expected a status"],
+        [make({ [MGID]: [{ throws: 0 }] }), 'throws is 0; expected a status'],
+        [make({ [MGID]: [{ throws: NaN }] }), 'throws is NaN; expected a status'],
+        [make({ [MGID]: ['-(jr'] }), "'(' without ')' in '-(jr'"],
+        [make({ [MGID]: ['-jr)'] }), "unbalanced ')' in '-jr)'"],
+        [make({ [MGID]: ['-((jr))'] }), "unbalanced '(' in '-((jr))'"],
+      ];
+      for (const [call, message] of wrong) expect(call).toThrow(message);
+    });
+  });
+
+  it('leaves no handle behind when a completion function throws in sync', () => {
+    const message = failureOf((helpers) => {
+      const provider = marbleProvider(
+        helpers,
+        { [MGID]: [{ sync: 'x' }] },
+        {
+          completions: {
+            x: () => {
+              throw new Error('in the test');
+            },
+          },
+        },
+      );
+      const codes: string[] = [];
+      joinMulticast$({ provider, record }).subscribe({
+        error: (error: unknown) => codes.push((error as Error).message),
+      });
+      expect(codes).toEqual(['the join could not be started: in the test']);
+      expect(provider.handlesAlive).toBe(0);
+    });
+    expect(message).toContain('failed: attempt 0 of ff12::1: Error: in the test');
+  });
+
+  it('takes a flush in mid-test for what it is', () => {
+    run((helpers) => {
+      const provider = marbleProvider(helpers, { [MGID]: ['-j', '-j'] });
+      const source$ = joinMulticast$({ provider, record, joinTimeoutMs: Infinity });
+      source$.subscribe().unsubscribe();
+      helpers.flush();
+      source$.subscribe().unsubscribe();
+    });
+    const message = failureOf((helpers) => {
+      marbleProvider(helpers, { [MGID]: ['-j'] });
+      helpers.flush();
+    });
+    expect(message).toContain('unused: attempt 0 of ff12::1 was never joined');
+  });
+
+  it('maps groups with their P_Key and scope', () => {
+    run((helpers) => {
+      const provider = marbleProvider(helpers, {});
+      expect(provider.mapGroup?.('239.1.2.3', { pkey: 1, scope: 5 })).toBe(
+        'ff15:401b:8001::f01:203',
+      );
     });
   });
 
@@ -199,6 +273,17 @@ describe('marbleEqual', () => {
       "  notification 1: expected 't' at frame 102, got reset event, ENETRESET at frame 104",
       "  notification 2: expected error 'ETIMEDOUT' at frame 102, got error ENETRESET at frame 104",
     ]);
+  });
+
+  it('says which frames lie inside a group and cannot be drawn in their place', () => {
+    const message = failureOf(({ expectObservable, cold }) => {
+      const five = cold('--(jjjjj)', { j: joined });
+      expectObservable(merge(five, cold('----j', { j: joined }))).toBe('--(jjjjj)');
+    });
+    expect(message).toContain('actual: frame 4 lies inside the group at frame 2');
+    expect(message).toContain(
+      'notification 5: expected nothing, got joined event, joined at frame 4',
+    );
   });
 
   it('shows other values by a legend', () => {

@@ -108,7 +108,10 @@ export interface MulticastProvider {
   /** Ports there are, opened or not. */
   ports?(): PortInfo[];
   /** Maps an IPv4 or IPv6 multicast address to the MGID this provider joins for it. */
-  mapGroup?(group: string, request: { device?: string; port?: number; pkey?: number }): string;
+  mapGroup?(
+    group: string,
+    request: { device?: string; port?: number; pkey?: number; scope?: number },
+  ): string;
 }
 
 /** Options of a port that is driven by this package's own SA client. */

@@ -43,3 +43,24 @@ export function alignedDiagrams(diagrams: readonly (readonly DiagramFrame[])[]):
   }
   return texts.map((text) => text.trimEnd());
 }
+
+/**
+ * Says which frames of a diagram no text can show in their place: a group takes as many frames as it
+ * has characters, and these lie inside one.
+ */
+export function framesInsideGroups(diagram: readonly DiagramFrame[]): string[] {
+  const ordered = [...diagram].sort((a, b) => a.frame - b.frame);
+  return ordered.flatMap(({ frame }) => {
+    const group = ordered.find(
+      (earlier) =>
+        earlier.marks.length > 1 &&
+        earlier.frame < frame &&
+        frame < earlier.frame + cell(earlier.marks).length,
+    );
+    return group === undefined
+      ? []
+      : [
+          `frame ${String(frame)} lies inside the group at frame ${String(group.frame)} and is drawn after it; see the list for the frames`,
+        ];
+  });
+}

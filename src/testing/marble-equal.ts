@@ -1,5 +1,5 @@
 import { inspect, isDeepStrictEqual } from 'node:util';
-import { alignedDiagrams } from './diagram.js';
+import { alignedDiagrams, framesInsideGroups } from './diagram.js';
 import type { DiagramFrame } from './diagram.js';
 import { LETTER_CODES } from './letters.js';
 
@@ -168,10 +168,11 @@ function framesOfSpan({ subscribedFrame, unsubscribedFrame }: SpanLog): DiagramF
 
 function failMessages(actual: readonly Message[], expected: readonly Message[]): never {
   const legend = new Legend();
-  const [expectedText = '', actualText = ''] = alignedDiagrams([
-    framesOf(expected, legend),
-    framesOf(actual, legend),
-  ]);
+  const diagrams = [framesOf(expected, legend), framesOf(actual, legend)];
+  const [expectedText = '', actualText = ''] = alignedDiagrams(diagrams);
+  const hidden = diagrams.flatMap((diagram, index) =>
+    framesInsideGroups(diagram).map((text) => `${index === 0 ? 'expected' : 'actual'}: ${text}`),
+  );
   const length = Math.max(actual.length, expected.length);
   const differences = Array.from({ length }, (_, index) => index)
     .filter((index) => !sameMessage(actual[index], expected[index]))
@@ -184,6 +185,7 @@ function failMessages(actual: readonly Message[], expected: readonly Message[]):
       'the diagrams differ',
       `expected  ${expectedText}`,
       `actual    ${actualText}`,
+      ...hidden.map((line) => `  ${line}`),
       ...legend.lines().map((line) => `  ${line}`),
       ...differences,
     ].join('\n'),

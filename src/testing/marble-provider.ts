@@ -7,6 +7,7 @@ import { ipoibMgid } from '../address/ipoib.js';
 import type { JoinCallback, JoinCompletion, MulticastProvider } from '../contract/provider.js';
 import type { ResolvedJoinRequest } from '../contract/request.js';
 import { failureMessage } from '../errors/failure-message.js';
+import { checkKnownOptions } from '../errors/known-options.js';
 import { MulticastError } from '../errors/multicast-error.js';
 import { requestedMgid } from './joined-record.js';
 import { LETTER_COMPLETIONS } from './letters.js';
@@ -58,12 +59,32 @@ interface Handle {
 }
 
 function checkCompletions(completions: Readonly<Record<string, LetterCompletion>>): void {
-  for (const letter of Object.keys(completions)) {
+  if (typeof completions !== 'object' || (completions as unknown) === null) {
+    throw new TypeError(`completions is ${inspect(completions)}; expected completions by letter`);
+  }
+  for (const [letter, completion] of Object.entries(completions)) {
+    if (!['object', 'function'].includes(typeof completion) || (completion as unknown) === null) {
+      throw new TypeError(
+        `completions: '${letter}' is ${inspect(completion)}; expected a completion, or a function that makes one`,
+      );
+    }
     if (letter.length !== 1 || /[-\s()|#^!]/.test(letter)) {
       throw new TypeError(
         `completions: '${letter}' can be no letter; expected one character other than space - ( ) | # ^ !`,
       );
     }
+  }
+}
+
+/** What a provider needs of the helpers of `TestScheduler.run`. */
+export type MarbleHelpers = Pick<RunHelpers, 'cold' | 'expectSubscriptions'> &
+  Partial<Pick<RunHelpers, 'flush'>>;
+
+function checkHelpers(helpers: MarbleHelpers): void {
+  if (typeof helpers?.cold !== 'function' || typeof helpers.expectSubscriptions !== 'function') {
+    throw new TypeError(
+      `helpers is ${inspect(helpers, { depth: 0 })}; expected what TestScheduler.run passes to its callback`,
+    );
   }
 }
 
@@ -79,10 +100,12 @@ function checkCompletions(completions: Readonly<Record<string, LetterCompletion>
  * @throws TypeError or RangeError for a script that is not as documented.
  */
 export function marbleProvider(
-  helpers: Pick<RunHelpers, 'cold' | 'expectSubscriptions'>,
+  helpers: MarbleHelpers,
   script: MarbleScript,
   options: MarbleProviderOptions = {},
 ): MarbleProvider {
+  checkHelpers(helpers);
+  checkKnownOptions(options, ['completions'], 'marbleProvider()');
   const { completions = {} } = options;
   checkCompletions(completions);
   const letters = { ...LETTER_COMPLETIONS, ...completions };
@@ -93,6 +116,7 @@ export function marbleProvider(
   // What is wrong so far. The list itself is expected to be empty at flush, hence it is changed in
   // place: an attempt is on it until it is used.
   const faults: string[] = [];
+  const unusedAttempts = new Set<string>();
   const scripted = new Map<string, ScriptedAttempt[]>();
   const used = new Map<string, number>();
   for (const [mgid, attempts] of checkScript(script, letters)) {
@@ -101,6 +125,7 @@ export function marbleProvider(
       attempts.map((attempt, index) => {
         const unused = `unused: attempt ${String(index)} of ${mgid} was never joined`;
         faults.push(unused);
+        unusedAttempts.add(unused);
         return {
           ...attempt,
           unused,
@@ -110,7 +135,23 @@ export function marbleProvider(
       }),
     );
   }
-  helpers.expectSubscriptions(faults as unknown as Spans).toBe([]);
+  const expectNoFaults = (): void => {
+    helpers.expectSubscriptions(faults as unknown as Spans).toBe([]);
+  };
+  expectNoFaults();
+  const { flush } = helpers;
+  if (typeof flush === 'function') {
+    // A flush that the test makes itself is not the last one: what is unused then may yet be used.
+    helpers.flush = () => {
+      const isUnused = (fault: string): boolean => unusedAttempts.has(fault);
+      const unused = faults.filter(isUnused);
+      const others = faults.filter((fault) => !isUnused(fault));
+      faults.splice(0, Infinity, ...others);
+      flush();
+      faults.unshift(...unused.filter(isUnused));
+      expectNoFaults();
+    };
+  }
 
   const completionOf = (letter: string, request: ResolvedJoinRequest): JoinCompletion => {
     const completion = letters[letter];
@@ -144,14 +185,25 @@ export function marbleProvider(
       );
       return makeHandle(label, undefined)[0];
     }
-    faults.splice(faults.indexOf(attempt.unused), 1);
+    unusedAttempts.delete(attempt.unused);
+    // It is not on the list during a flush that the test makes.
+    const at = faults.indexOf(attempt.unused);
+    if (at >= 0) faults.splice(at, 1);
     if (attempt.throws !== undefined) {
       if (typeof attempt.throws !== 'number') throw attempt.throws;
       const details = { status: attempt.throws, mgid };
       throw new MulticastError(failureMessage(details), details);
     }
     const [key, handle] = makeHandle(label, attempt);
-    for (const letter of attempt.sync) callback(completionOf(letter, request));
+    try {
+      for (const letter of attempt.sync) callback(completionOf(letter, request));
+    } catch (error) {
+      // A function of the test threw: the join throws with it, and so there is no handle.
+      faults.push(`failed: ${label}: ${inspect(error)}`);
+      handles.delete(key);
+      handle.span.unsubscribe();
+      throw error;
+    }
     handle.delivery.add(
       attempt.letters$
         // A completion may be made by a function of the test, and that may throw.
@@ -200,6 +252,6 @@ export function marbleProvider(
     },
     joinMulticast,
     freeMulticast,
-    mapGroup: (group, { pkey }) => ipoibMgid(group, { pkey }),
+    mapGroup: (group, { pkey, scope }) => ipoibMgid(group, { pkey, scope }),
   };
 }

@@ -59,6 +59,41 @@ function checkLetters(
   return letters;
 }
 
+/** Parentheses of a diagram stand in pairs and not within each other. */
+function checkGroups(where: string, diagram: string): void {
+  let open = false;
+  for (const mark of diagram) {
+    if (mark !== '(' && mark !== ')') continue;
+    if (open === (mark === '(')) {
+      throw new TypeError(`${where}: unbalanced '${mark}' in '${diagram}'`);
+    }
+    open = mark === '(';
+  }
+  if (open) throw new TypeError(`${where}: '(' without ')' in '${diagram}'`);
+}
+
+function checkTypes(where: string, { sync, marbles, throws, late }: AttemptFields): void {
+  for (const [name, diagram] of Object.entries({ sync, marbles })) {
+    if (typeof diagram !== 'string') {
+      throw new TypeError(`${where}: ${name} is ${inspect(diagram)}; expected a diagram`);
+    }
+  }
+  if (typeof late !== 'boolean') {
+    throw new TypeError(`${where}: late is ${inspect(late)}; expected true or false`);
+  }
+  if (throws === undefined || throws instanceof Error) return;
+  const accepted = `${where}: throws is ${inspect(throws)}; expected a status other than 0, for example -5 for EIO, or an Error`;
+  if (typeof throws !== 'number') throw new TypeError(accepted);
+  if (!Number.isInteger(throws) || throws === 0) throw new RangeError(accepted);
+}
+
+interface AttemptFields {
+  readonly sync: unknown;
+  readonly marbles: unknown;
+  readonly throws: unknown;
+  readonly late: unknown;
+}
+
 const FIELDS = ['sync', 'marbles', 'throws', 'late'];
 
 function checkAttempt(
@@ -75,11 +110,13 @@ function checkAttempt(
     throw new TypeError(`${where}: unknown field ${unknownField}; fields: ${FIELDS.join(', ')}`);
   }
   const { sync = '', marbles = '', throws, late = false } = given;
+  checkTypes(where, { sync, marbles, throws, late });
   if (throws !== undefined && (sync !== '' || marbles !== '')) {
     throw new TypeError(`${where}: throws excludes sync and marbles, for there is no handle then`);
   }
   const syncLetters = checkLetters(where, sync, false, known);
   checkLetters(where, marbles, true, known);
+  checkGroups(where, marbles);
   return { sync: syncLetters, marbles, throws, late };
 }
 
@@ -92,13 +129,21 @@ export function checkScript(
   script: MarbleScript,
   known: Readonly<Record<string, LetterCompletion>>,
 ): Map<string, CheckedAttempt[]> {
+  if (typeof script !== 'object' || (script as unknown) === null) {
+    throw new TypeError(`the script is ${inspect(script)}; expected lists of attempts by MGID`);
+  }
   const attempts = new Map<string, CheckedAttempt[]>();
   for (const [text, list] of Object.entries(script)) {
     const mgid = canonicalMgid(text);
     if (attempts.has(mgid)) throw new TypeError(`the script has ${mgid} twice`);
+    if (!Array.isArray(list)) {
+      throw new TypeError(
+        `the attempts of ${mgid} are ${inspect(list)}; expected a list, for example ['--j']`,
+      );
+    }
     attempts.set(
       mgid,
-      list.map((attempt, index) =>
+      (list as readonly Attempt[]).map((attempt, index) =>
         checkAttempt(`attempt ${String(index)} of ${mgid}`, attempt, known),
       ),
     );
