@@ -13,6 +13,9 @@ const SPECS = [
   'marble-tests/binding',
 ];
 
+// Node alone takes seconds to start under a sanitizer.
+const SLOWLY = ['--testTimeout=240000', '--hookTimeout=240000'];
+
 /** The file of a library of the compiler's, or undefined. */
 function library(name) {
   const found = spawnSync('g++', [`-print-file-name=${name}`], { encoding: 'utf8' });
@@ -32,15 +35,18 @@ async function sanitizerLane({ variant, extra, runtime, env, addonEnv }) {
   if (!(await make({ variant, extra, targets: ['addon'], settings }))) {
     return { ...cpp, failed: cpp.failed + 1 };
   }
-  const addon = await vitestLane(['--project', 'unit', '--no-file-parallelism', ...SPECS], {
-    ...env,
-    ...addonEnv,
-    RX_IB_MULTICAST_PREBUILD: join(variantFolder(variant), 'addon'),
-    // Node itself is not instrumented, so the runtime has to be there before it; and the runtime
-    // looks for the C++ library when it starts, which this node may have inside.
-    LD_PRELOAD: preloads.join(' '),
-    RXIB_INSTRUMENTED: variant,
-  });
+  const addon = await vitestLane(
+    ['--project', 'unit', '--no-file-parallelism', ...SLOWLY, ...SPECS],
+    {
+      ...env,
+      ...addonEnv,
+      RX_IB_MULTICAST_PREBUILD: join(variantFolder(variant), 'addon'),
+      // Node itself is not instrumented, so the runtime has to be there before it; and the runtime
+      // looks for the C++ library when it starts, which this node may have inside.
+      LD_PRELOAD: preloads.join(' '),
+      RXIB_INSTRUMENTED: variant,
+    },
+  );
   return {
     passed: cpp.passed + addon.passed,
     failed: cpp.failed + addon.failed,
