@@ -111,7 +111,7 @@ describe('humanLine', () => {
       humanLine(insufficient, mgid, 123_456),
     ];
     expect(lines).toEqual([
-      '    0.004s  joined  ff12:cafe::10  mlid 0xc001  mtu 2048  rate 10 Gb/s  qkey 0xb1b  pkey 0xffff  sl 0  full-member,send-only-non-member',
+      '    0.004s  joined  ff12:cafe::10  mlid 0xc001  mtu 2048  rate 10 Gb/s  pkey 0xffff  sl 0  full-member,send-only-non-member',
       '   12.346s  reset   ff12:cafe::10  ENETRESET membership-lost: the subnet manager no longer knows the membership: the membership is lost; join again to go on receiving (see --rejoin)',
       '  123.456s  error   ff12:cafe::10  EINVAL: the group does not exist and the record has too few fields to create it; give the missing flags; SA status 0x0600 INSUFFICIENT_COMPONENTS; flags: --qkey',
     ]);

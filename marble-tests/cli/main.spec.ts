@@ -46,7 +46,7 @@ describe('join', () => {
       ...'--qkey 7 --pkey 0x7fff --mtu 1024 --rate 5 --sl 3 --traffic-class 0x10'.split(' '),
       ...'--flow-label 0xabcde --join-state full-member,send-only-non-member'.split(' '),
       ...'--device embedded1 --port 1 --join-timeout inf --request-timeout 1s'.split(' '),
-      ...'--audit-interval 0'.split(' '),
+      ...'--audit-interval 0 --probe always'.split(' '),
     );
     expect(JSON.parse(stdout)).toMatchObject({
       record: {

@@ -396,6 +396,72 @@ describe('several processes on one host', () => {
       fabric.tick(100);
       expect(fabric.members()).toEqual([]);
     }));
+
+  const broadcast = { mgid: 'ff12:401b:ffff::ffff:ffff' };
+
+  it('do not evict who was a member of an IPoIB group before', () =>
+    withFabric({}, (fabric) => {
+      const kernel = watch({ provider: fabric, record: broadcast });
+      fabric.tick(0);
+      const second = fabric.client();
+      const ours = watch({ provider: second, record: broadcast });
+      fabric.tick(0);
+      expect([kernel.words, ours.words]).toEqual([['joined'], ['joined']]);
+      expect(second.stats?.()).toMatchObject({ probes: 2, borrowed: 1 });
+      ours.subscription.unsubscribe();
+      fabric.tick(60_000);
+      expect(fabric.members()).toMatchObject([{ ...broadcast, joinState: ['full-member'] }]);
+      expect(second.stats?.()).toMatchObject({ leavesSent: 0, borrowed: 0, groups: 0 });
+      kernel.subscription.unsubscribe();
+      fabric.tick(100);
+      expect(fabric.members()).toEqual([]);
+    }));
+
+  it("leave the bits they have added, with probe: 'always' in every group", () =>
+    withFabric({}, (fabric) => {
+      const record = { mgid: 'ff12::1', ...creation };
+      const neighbour = watch({ provider: fabric, record });
+      fabric.tick(0);
+      const ours = watch({
+        provider: fabric.client({ probe: 'always' }),
+        record: { ...record, joinState: ['full-member', 'send-only-non-member'] },
+      });
+      fabric.tick(0);
+      expect(ours.words).toEqual(['joined']);
+      expect(fabric.members()).toMatchObject([
+        { joinState: ['full-member', 'send-only-non-member'] },
+      ]);
+      ours.subscription.unsubscribe();
+      fabric.tick(100);
+      expect(fabric.members()).toMatchObject([{ joinState: ['full-member'] }]);
+      neighbour.subscription.unsubscribe();
+    }));
+
+  it('do not take their own membership for a stranger after a LID change', () =>
+    withFabric({ probe: 'always' }, (fabric) => {
+      const record = { mgid: 'ff12::1', ...creation };
+      const first = watch({ provider: fabric, record });
+      fabric.tick(0);
+      fabric.changeLid('embedded0', 77);
+      fabric.tick(0);
+      expect(first.words).toEqual(['joined', 'reset lid-change', 'ENETRESET']);
+      expect(fabric.members()).toHaveLength(1);
+      const again = watch({ provider: fabric, record });
+      fabric.tick(0);
+      expect(again.words).toEqual(['joined']);
+      expect(fabric.stats?.()).toMatchObject({ probes: 1, borrowed: 0 });
+      again.subscription.unsubscribe();
+      fabric.tick(100);
+      expect(fabric.members()).toEqual([]);
+    }));
+
+  it("are not asked for with probe: 'never'", () =>
+    withFabric({ probe: 'never' }, (fabric) => {
+      const { subscription } = watch({ provider: fabric, record: broadcast });
+      fabric.tick(0);
+      expect(fabric.counters()).toMatchObject({ gets: 0, sets: 1 });
+      subscription.unsubscribe();
+    }));
 });
 
 describe('diagnostics', () => {
@@ -516,6 +582,8 @@ describe('options', () => {
     [{ ports: 0 }, RangeError, 'ports is 0; expected an integer from 1 to 1000'],
     [{ clock: 'fast' }, TypeError, "clock is 'fast'; expected 'real' or 'manual'"],
     [{ requestTimeoutMs: 0 }, RangeError, 'requestTimeoutMs is 0'],
+    [{ probe: 'sometimes' }, RangeError, "probe is 'sometimes'; expected 'ipoib' or 'always' or"],
+    [{ probe: true }, TypeError, 'probe is true'],
     [{ maxOutstanding: 256 }, RangeError, 'maxOutstanding is 256'],
     [{ attempts: 1.5 }, RangeError, 'attempts is 1.5'],
     [{ speed: 1 }, TypeError, 'speed is no option of embeddedFabric()'],

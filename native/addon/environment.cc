@@ -41,6 +41,9 @@ sa::Options readSaOptions(const Napi::Object& options) {
   sa.maxOutstanding = static_cast<int>(numberOr(options, "maxOutstanding", sa.maxOutstanding));
   sa.auditInterval = milliseconds(numberOr(options, "auditIntervalMs", 10000));
   sa.staleLeave = milliseconds(numberOr(options, "staleLeaveMs", 30000));
+  const std::string probe = textOr(options, "probe");
+  if (probe == "always") sa.probe = sa::Probe::kAlways;
+  if (probe == "never") sa.probe = sa::Probe::kNever;
   return sa;
 }
 

@@ -10,13 +10,31 @@
 
 namespace rxib::addon {
 
+namespace {
+
+std::string nameOf(sa::Probe probe) {
+  switch (probe) {
+    case sa::Probe::kAlways:
+      return "'always'";
+    case sa::Probe::kNever:
+      return "'never'";
+    case sa::Probe::kIpoib:
+      break;
+  }
+  return "'ipoib'";
+}
+
+}  // namespace
+
 std::string PortSettings::differenceFrom(const PortSettings& other) const {
   std::string text;
-  auto differ = [&text](const char* name, auto mine, auto theirs) {
+  auto say = [&text](const char* name, const std::string& mine, const std::string& theirs) {
     if (mine == theirs) return;
     if (!text.empty()) text += ", ";
-    text +=
-        std::string(name) + " " + std::to_string(mine) + " instead of " + std::to_string(theirs);
+    text += std::string(name) + " " + mine + " instead of " + theirs;
+  };
+  auto differ = [&say](const char* name, auto mine, auto theirs) {
+    say(name, std::to_string(mine), std::to_string(theirs));
   };
   auto ms = [](Duration d) {
     return std::chrono::duration_cast<std::chrono::milliseconds>(d).count();
@@ -26,6 +44,7 @@ std::string PortSettings::differenceFrom(const PortSettings& other) const {
   differ("maxOutstanding", sa.maxOutstanding, other.sa.maxOutstanding);
   differ("auditIntervalMs", ms(sa.auditInterval), ms(other.sa.auditInterval));
   differ("staleLeaveMs", ms(sa.staleLeave), ms(other.sa.staleLeave));
+  say("probe", nameOf(sa.probe), nameOf(other.sa.probe));
   differ("pollIntervalMs", ms(pollInterval), ms(other.pollInterval));
   return text;
 }

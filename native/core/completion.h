@@ -111,6 +111,8 @@ struct PortStats {
   Counter foreignReplies;
   Counter malformedReplies;
   Counter portEvents;
+  Counter probes;    // Get requests that ask whether the port is a member already
+  Counter borrowed;  // gauge: groups in which some of our bits are somebody else's as well
 };
 
 }  // namespace rxib

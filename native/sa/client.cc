@@ -18,6 +18,24 @@ constexpr Duration kIdleWatch = std::chrono::seconds{1};
 // The smallest pause between two attempts to delete the same stale membership.
 constexpr Duration kStaleRetry = std::chrono::seconds{1};
 
+// The signatures of IPv4 and IPv6 in the MGIDs of IP over InfiniBand (RFC 4391).
+bool hasIpoibSignature(const Gid& mgid) {
+  const int signature = mgid.bytes[2] << 8 | mgid.bytes[3];
+  return signature == 0x401b || signature == 0x601b;
+}
+
+/** The next join state to ask for, the likely ones first; 0 when all have been tried. */
+uint8_t nextJoinState(uint16_t tried, uint8_t ours, uint8_t wanted) {
+  const uint8_t likely[] = {ours, wanted, static_cast<uint8_t>(ours | wanted), kFullMember, 5};
+  for (uint8_t state : likely) {
+    if (state != 0 && (tried & (1u << state)) == 0) return state;
+  }
+  for (uint8_t state = 1; state < 16; ++state) {
+    if ((tried & (1u << state)) == 0) return state;
+  }
+  return 0;
+}
+
 int indexOfPartition(const std::vector<uint16_t>& table, uint16_t pkey) {
   for (size_t i = 0; i < table.size(); ++i) {
     if (table[i] != 0 && (table[i] & 0x7fff) == (pkey & 0x7fff)) return static_cast<int>(i);
@@ -236,9 +254,12 @@ void Client::answerWaiting(Group& group) {
 
 /** Brings a group to rest or into the line for the window. The group may be gone afterwards. */
 void Client::settle(Group& group) {
+  // Nobody wants to know any more.
+  if (group.work == Group::Work::kProbe && group.waiting.empty()) cancelQuestion(group);
   const bool questioned = group.work == Group::Work::kAudit;
   if (group.work == Group::Work::kNone || questioned) answerWaiting(group);
   if (removed_) group.held = group.owed = 0;
+  if (group.work != Group::Work::kJoin) returnBorrowed(group);
   if (group.leaving() == 0) {
     group.split = false;
     group.leaveFailures = 0;
@@ -304,7 +325,13 @@ void Client::fillWindow() {
                               group.active.empty() &&
                               without(group.waiting.front()->bits, group.held) == 0;
       if (!group.waiting.empty() && !leaveFirst) {
-        beginJoin(group);
+        const uint8_t unknown = without(group.waiting.front()->bits, group.known());
+        if (unknown != 0 && probes(group.key.mgid)) {
+          group.search = Search{};
+          beginProbe(group, 0);
+        } else {
+          beginJoin(group);
+        }
       } else if (group.leaving() != 0) {
         beginLeave(group, group.leaving(), false);
       }
@@ -360,7 +387,7 @@ void Client::endWork(Group& group) {
   group.work = Group::Work::kNone;
 }
 
-/** Audits and explanations give way: their answer no longer matters. */
+/** Audits, explanations and probes give way: their answer no longer matters. */
 void Client::cancelQuestion(Group& group) {
   requester_.abandon(now_, group.request);
   endWork(group);
@@ -377,7 +404,8 @@ void Client::beginJoin(Group& group) {
   query.record = member.spec->record;
   query.mask = member.spec->mask;
   query.portGid = group.key.portGid;
-  query.bits = member.bits;
+  // What was there before is none of ours, whatever becomes of the Set.
+  query.bits = without(member.bits, group.borrowed);
   query.repeatable = !query.assignsMgid();
   ++stats_.joinsSent;
   if (query.assignsMgid()) ++assigning_;
@@ -434,6 +462,23 @@ void Client::beginExplain(Group& group, Member& member) {
   begin(group, Group::Work::kExplain, query);
 }
 
+/**
+ * Asks whether the port is a member, with exactly this join state unless it is 0: whoever asks
+ * without the SM_Key is told that there is a member, but not which bits it holds.
+ */
+void Client::beginProbe(Group& group, uint8_t joinState) {
+  group.search.asked = joinState;
+  group.search.tried |= static_cast<uint16_t>(1u << joinState);
+  Query query;
+  query.record.mgid = group.key.mgid;
+  query.record.joinState = joinState;
+  query.mask = bit(McComponent::kMgid) | bit(McComponent::kPortGid);
+  if (joinState != 0) query.mask |= bit(McComponent::kJoinState);
+  query.portGid = group.key.portGid;
+  ++stats_.probes;
+  begin(group, Group::Work::kProbe, query);
+}
+
 void Client::onOutcome(RequestId id, const Query& query, const Outcome& outcome) {
   if (asker_.owns(id)) {
     asker_.onOutcome(now_, id, outcome);
@@ -454,6 +499,9 @@ void Client::onOutcome(RequestId id, const Query& query, const Outcome& outcome)
       break;
     case Group::Work::kExplain:
       onExplainOutcome(group, outcome);
+      break;
+    case Group::Work::kProbe:
+      onProbeOutcome(group, outcome);
       break;
     case Group::Work::kNone:
       break;
@@ -573,6 +621,56 @@ void Client::onExplainOutcome(Group& group, const Outcome& outcome) {
   fail(*member, kEINVAL, &refusal, fields);
 }
 
+/** Ends in the Set, in the next question, or in the failure of the join. */
+void Client::onProbeOutcome(Group& group, const Outcome& outcome) {
+  if (outcome.kind != Outcome::Kind::kAnswered) {
+    // The Set would fare no better, and nobody could say afterwards whose the bits are.
+    const int status = outcome.kind == Outcome::Kind::kTimedOut ? kETIMEDOUT : kEIO;
+    fail(*group.waiting.front(), status, outcome.saStatus == 0 ? nullptr : &outcome);
+    return;
+  }
+  Search& search = group.search;
+  const bool found = outcome.saStatus == codec::kSaOk;
+  const bool absent = outcome.saStatus == codec::kSaNoRecords;
+  if (absent && search.asked == 0 && group.held != 0) {
+    // Not what was asked, but a lost membership all the same.
+    group.held = 0;
+    resetMembers(group, ResetReason::kMembershipLost);
+    auditRest();
+  }
+  answerWaiting(group);
+  // A port that can't send has the probe repeated when it can.
+  if (group.waiting.empty() || !windowOpen()) return;
+  const uint8_t asked = without(group.waiting.front()->bits, group.known());
+  // Another join than the one it was begun for, and that one needs no answer.
+  if (asked == 0) return;
+
+  uint8_t theirs = asked;  // where the answers prove nothing: nobody is evicted then
+  if (absent && search.asked == 0) {
+    theirs = 0;
+  } else if (search.matched != 0) {
+    // The counter-check: an SA that finds more than exactly what it is asked for is not believed.
+    if (absent) theirs = static_cast<uint8_t>(asked & search.matched);
+  } else if (found && search.asked != 0) {
+    search.matched = search.asked;
+    if (without(asked, search.matched) != 0) {
+      beginProbe(group, search.matched | asked);
+      return;
+    }
+  } else if (found || absent) {
+    const uint8_t ours = without(group.known(), group.borrowed);
+    const uint8_t next = nextJoinState(search.tried, ours, asked);
+    if (next != 0) {
+      beginProbe(group, next);
+      return;
+    }
+  }
+  setBorrowed(group, static_cast<uint8_t>(without(group.borrowed, asked) | theirs));
+  // A Set of former times that was never answered has been left since, or it would be known here.
+  if (theirs != 0) requester_.disown(group.key.mgid, group.key.portGid, theirs);
+  beginJoin(group);
+}
+
 void Client::onLateSuccess(const Query& query, const McMemberRecord& record) {
   GroupKey key;
   key.mgid = record.mgid;
@@ -582,14 +680,35 @@ void Client::onLateSuccess(const Query& query, const McMemberRecord& record) {
   settle(group);
 }
 
+bool Client::probes(const Gid& mgid) const {
+  if (mgid.isZero() || options_.probe == Probe::kNever) return false;
+  return options_.probe == Probe::kAlways || hasIpoibSignature(mgid);
+}
+
+void Client::setBorrowed(Group& group, uint8_t bits) {
+  if (group.borrowed == 0 && bits != 0) ++stats_.borrowed;
+  if (group.borrowed != 0 && bits == 0) --stats_.borrowed;
+  group.borrowed = bits;
+}
+
+/** Lets go of what is not ours and nobody needs, without a word to the SA. */
+void Client::returnBorrowed(Group& group) {
+  const uint8_t returned = without(group.borrowed, group.needed());
+  if (returned == 0) return;
+  group.held = without(group.held, returned);
+  setBorrowed(group, without(group.borrowed, returned));
+}
+
 /** Notes that `bits` may stand at the SA without anybody wanting them. */
 void Client::owe(Group& group, uint8_t bits) {
+  bits = without(bits, group.borrowed);
   group.owed |= without(bits, group.held);
   clearStale(group, group.owed);
 }
 
 /** The same for bits of a Set that nobody waits for and that may have been executed. */
 void Client::oweUnproven(Group& group, uint8_t bits) {
+  bits = without(bits, group.borrowed);
   if (group.work == Group::Work::kLeave) {
     // The Delete under way may have been executed before the Set that has just turned up.
     group.relapsed |= static_cast<uint8_t>(bits & group.workBits);
@@ -656,6 +775,7 @@ void Client::interrupt(Group& group) {
     case Group::Work::kNone:
       return;
     case Group::Work::kAudit:
+    case Group::Work::kProbe:
       cancelQuestion(group);
       return;
     case Group::Work::kExplain:
@@ -686,8 +806,9 @@ void Client::interrupt(Group& group) {
 }
 
 void Client::resetMembers(Group& group, ResetReason reason) {
-  const uint8_t kept = static_cast<uint8_t>(group.held & group.needed());
-  const uint8_t leaving = without(group.held, kept);
+  const uint8_t ours = without(group.held, group.borrowed);
+  const uint8_t kept = static_cast<uint8_t>(ours & group.needed());
+  const uint8_t leaving = without(ours, kept);
   group.held = 0;
   while (!group.active.empty()) {
     Member& member = *group.active.front();

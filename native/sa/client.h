@@ -76,6 +76,7 @@ class Client final : public MadTransport::Listener {
   void beginLeave(Group& group, uint8_t bits, bool overdue);
   void beginAudit(Group& group);
   void beginExplain(Group& group, Member& member);
+  void beginProbe(Group& group, uint8_t joinState);
   void begin(Group& group, Group::Work work, const Query& query);
   void endWork(Group& group);
   void cancelQuestion(Group& group);
@@ -84,6 +85,7 @@ class Client final : public MadTransport::Listener {
   void onLeaveOutcome(Group& group, const Outcome& outcome);
   void onAuditOutcome(Group& group, const Outcome& outcome);
   void onExplainOutcome(Group& group, const Outcome& outcome);
+  void onProbeOutcome(Group& group, const Outcome& outcome);
   void onLateSuccess(const Query& query, const McMemberRecord& record);
   bool assigned(Group& group, const McMemberRecord& record);
 
@@ -97,6 +99,11 @@ class Client final : public MadTransport::Listener {
   void owe(Group& group, uint8_t bits);
   void oweUnproven(Group& group, uint8_t bits);
   void settleAll();
+
+  // Borrowed bits
+  bool probes(const Gid& mgid) const;
+  void setBorrowed(Group& group, uint8_t bits);
+  void returnBorrowed(Group& group);
 
   // Audit
   void scheduleAudit();

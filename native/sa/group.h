@@ -55,8 +55,15 @@ struct Member {
   std::list<Member*>::iterator place;  // kWaiting, kActive: in the group's list
 };
 
+/** How far the probe of a group has come (docs/sa-client.md). */
+struct Search {
+  uint16_t tried = 0;   // join states that were asked for, as bits 1 << state
+  uint8_t asked = 0;    // the join state in the request under way; 0: none, the first question
+  uint8_t matched = 0;  // what the SA answered to; 0: nothing yet
+};
+
 struct Group {
-  enum class Work : uint8_t { kNone, kJoin, kLeave, kAudit, kExplain };
+  enum class Work : uint8_t { kNone, kJoin, kLeave, kAudit, kExplain, kProbe };
 
   explicit Group(const GroupKey& groupKey) : key(groupKey) {}
 
@@ -71,6 +78,9 @@ struct Group {
   uint8_t held = 0;   // granted by the SA, and no Delete has been sent since
   uint8_t owed = 0;   // may stand at the SA though nobody asked for it to stay: to be deleted
   uint8_t stale = 0;  // granted before a reset and not renewed: to be deleted later
+  // Stood at the SA before we asked for them: somebody else's on this port, so they are not left.
+  // Never among `owed` and `stale`.
+  uint8_t borrowed = 0;
   // Why a bit is owed, until its first Delete is sent and counted.
   uint8_t unproven = 0;   // the outcome of its Set is unknown
   uint8_t unrenewed = 0;  // it was stale
@@ -81,6 +91,7 @@ struct Group {
   uint8_t workBits = 0;       // kJoin: asked for; kLeave: being deleted
   uint8_t relapsed = 0;       // of workBits: a late success arrived while they were being deleted
   uint8_t leaveFailures = 0;
+  Search search;         // kProbe
   bool split = false;    // a Delete of several bits was refused: one bit at a time
   bool overdue = false;  // the leave under way is for stale bits
 
@@ -100,7 +111,9 @@ struct Group {
     return bits;
   }
   /** What has to be deleted at the SA now. */
-  uint8_t leaving() const { return static_cast<uint8_t>((held | owed) & ~needed()); }
+  uint8_t leaving() const { return static_cast<uint8_t>((held | owed) & ~borrowed & ~needed()); }
+  /** Bits of which it is known whose they are. All but the borrowed ones among them are ours. */
+  uint8_t known() const { return static_cast<uint8_t>(held | owed | stale); }
 };
 
 }  // namespace rxib::sa

@@ -7,12 +7,21 @@
 
 namespace rxib::sa {
 
+/** Of which groups the SA is asked, before they are joined, whether the port is a member already.
+ */
+enum class Probe : uint8_t {
+  kIpoib,   // those with the IPoIB signature in their MGID: the kernel joins them as well
+  kAlways,  // all
+  kNever,
+};
+
 struct Options {
   Duration requestTimeout = std::chrono::milliseconds{3000};  // in all, over the attempts
   int attempts = 3;
   int maxOutstanding = 64;
   Duration auditInterval = std::chrono::milliseconds{10000};  // 0: no audit
   Duration staleLeave = std::chrono::milliseconds{30000};
+  Probe probe = Probe::kIpoib;
   // How often a leave is tried again after its first request ended without success.
   int leaveRetries = 3;
   // How long an attempt that was never answered is remembered, so that a late success is noticed.

@@ -126,6 +126,19 @@ void Requester::endIfPointless(Request& request) {
   if (request.unwanted && request.unanswered == 0) request.next = request.sentAt;
 }
 
+void Requester::disown(const Gid& mgid, const Gid& portGid, uint8_t bits) {
+  // Only where a stranger's membership was found, so that looking through all of them is rare.
+  for (auto& [transaction, attempt] : attempts_) {
+    if (!attempt.unresolved || attempt.unresolved->record.mgid != mgid ||
+        attempt.unresolved->portGid != portGid || (attempt.unresolved->bits & bits) == 0) {
+      continue;
+    }
+    auto query = std::make_shared<Query>(*attempt.unresolved);
+    query->bits = static_cast<uint8_t>(query->bits & ~bits);
+    attempt.unresolved = std::move(query);
+  }
+}
+
 bool Requester::abandon(Instant now, RequestId id) {
   auto found = requests_.find(id);
   if (found == requests_.end()) return false;

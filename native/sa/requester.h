@@ -72,6 +72,8 @@ class Requester {
   RequestId begin(Instant now, const Query& query);
   /** No further attempt: the request ends with the attempt that is under way. */
   void lastAttempt(RequestId id);
+  /** A late success of a Set that has ended shall no longer speak for these bits of a group. */
+  void disown(const Gid& mgid, const Gid& portGid, uint8_t bits);
   /** Ends without an outcome. Returns whether the request may have been executed. */
   bool abandon(Instant now, RequestId id);
 

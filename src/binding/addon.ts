@@ -132,6 +132,7 @@ export interface NativePortOptions {
   maxOutstanding?: number;
   auditIntervalMs?: number;
   staleLeaveMs?: number;
+  probe?: 'ipoib' | 'always' | 'never';
   pollIntervalMs?: number;
   /** umad, rdmacm */
   device?: string;

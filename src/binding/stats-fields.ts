@@ -26,4 +26,6 @@ export const PORT_STATS_FIELDS = [
   'foreignReplies',
   'malformedReplies',
   'portEvents',
+  'probes',
+  'borrowed',
 ] as const satisfies readonly (keyof PortStats)[];

@@ -59,13 +59,13 @@ export function jsonLine(event: MulticastEvent<unknown>, mgid: string | undefine
   });
 }
 
+/** Without the Q_Key: lines like these end up in logs, and whoever wants it asks for JSON. */
 function recordText(record: McMemberRecord): string {
   return [
     `mlid ${hex(record.mlid)}`,
     // A code that the specification does not define has no value.
     record.mtu > 0 ? `mtu ${String(record.mtu)}` : `mtu code ${String(record.mtuCode)}`,
     record.rate > 0 ? `rate ${String(record.rate)} Gb/s` : `rate code ${String(record.rateCode)}`,
-    `qkey ${hex(record.qkey)}`,
     `pkey ${hex(record.pkey, 4)}`,
     `sl ${String(record.sl)}`,
     record.joinState.join(','),

@@ -1,6 +1,7 @@
 import { Argument, Option } from 'commander';
 import type { Command } from 'commander';
 import type { JoinState } from '../records/mc-member-record.js';
+import { PROBES } from '../providers/sa-port-options.js';
 import { parseDuration } from './durations.js';
 import { fieldNumber, joinStates, portNumber } from './field-value.js';
 import type { NumberField } from './field-value.js';
@@ -25,6 +26,7 @@ export interface JoinFlags {
   readonly joinTimeout?: number;
   readonly requestTimeout?: number;
   readonly auditInterval?: number;
+  readonly probe?: (typeof PROBES)[number];
   readonly rejoin?: boolean;
   /** Infinity: no limit. */
   readonly for?: number;
@@ -103,6 +105,12 @@ export function declareJoin(command: Command): Command {
         '--audit-interval <duration>',
         'time between checks that the subnet manager still knows the membership; 0: none (default: 10s)',
       ).argParser((text) => parseDuration(text, { zero: 'no audit' })),
+    )
+    .addOption(
+      new Option(
+        '--probe <when>',
+        'ask before the join whether the port is a member already, and leave such a membership in place: for the groups of IP over InfiniBand, always or never (default: ipoib)',
+      ).choices(PROBES),
     )
     .option('--rejoin', 'join again after a reset, with a growing delay (1s to 16s)')
     .addOption(

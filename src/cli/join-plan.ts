@@ -22,6 +22,7 @@ export function portOptions(flags: JoinFlags): SaPortOptions {
   return present<SaPortOptions>({
     requestTimeoutMs: flags.requestTimeout,
     auditIntervalMs: flags.auditInterval,
+    probe: flags.probe,
     exitDrainMs: EXIT_DRAIN_MS,
   });
 }

@@ -40,10 +40,12 @@ export function chooseProvider(
   const { exitDrainMs } = options;
   const kernelOptions = exitDrainMs === undefined ? {} : { exitDrainMs };
   const forSaClient =
-    options.requestTimeoutMs !== undefined || options.auditIntervalMs !== undefined;
+    options.requestTimeoutMs !== undefined ||
+    options.auditIntervalMs !== undefined ||
+    options.probe !== undefined;
   if (name === 'rdmacm' && forSaClient) {
     throw new UsageError(
-      'with --provider rdmacm the kernel talks to the subnet manager, and takes neither --request-timeout nor --audit-interval.',
+      'with --provider rdmacm the kernel talks to the subnet manager, and takes none of --request-timeout, --audit-interval and --probe.',
     );
   }
   try {
@@ -51,7 +53,7 @@ export function chooseProvider(
     if (name === 'umad') return umad(options);
     if (name === 'rdmacm') return rdmacm(kernelOptions);
     const chosen = defaultProvider(request);
-    // Who sets the times of the SA client asks for the SA client.
+    // Who sets something of the SA client asks for the SA client.
     return chosen.name === 'rdmacm' && !forSaClient ? rdmacm(kernelOptions) : umad(options);
   } catch (error) {
     if (error instanceof MulticastError) return unusable(name ?? 'none', error);

@@ -129,6 +129,12 @@ export interface SaPortOptions {
    * manager as well. Default 30000.
    */
   staleLeaveMs?: number | undefined;
+  /**
+   * Before which joins the subnet administrator is asked whether the port is a member already, through
+   * the kernel or another process: such a membership is not left at the end. `'ipoib'` (default): for
+   * the groups of IP over InfiniBand (`ff1x:401b:...`, `ff1x:601b:...`); `'always'`; `'never'`.
+   */
+  probe?: 'ipoib' | 'always' | 'never' | undefined;
   /** Milliseconds between polls of PortInfo where the device gives no events. Default 250. */
   pollIntervalMs?: number | undefined;
   /** Milliseconds that process exit may wait for Deletes to be answered. Default 2000. */

@@ -48,6 +48,10 @@ export interface PortStats {
   readonly malformedReplies: number;
   /** Port events seen. */
   readonly portEvents: number;
+  /** Get requests that ask whether the port is a member already. */
+  readonly probes: number;
+  /** Gauge: groups of which somebody else on the port was a member before, and which are not left. */
+  readonly borrowed: number;
 }
 
 /** Counters of a provider: the sum over its opened ports, and each port by its own. */

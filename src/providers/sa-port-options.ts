@@ -1,3 +1,4 @@
+import { inspect } from 'node:util';
 import type { SaPortOptions } from '../contract/provider.js';
 import type { NativePortOptions } from '../binding/addon.js';
 
@@ -12,6 +13,7 @@ const DEFAULTS: CheckedSaPortOptions = {
   maxOutstanding: 64,
   auditIntervalMs: 10_000,
   staleLeaveMs: 30_000,
+  probe: 'ipoib',
   pollIntervalMs: 250,
   exitDrainMs: 2_000,
   ref: true,
@@ -22,7 +24,7 @@ const MAX_MS = 2 ** 31 - 1;
 /** The smallest and the largest value; whole numbers only where `integer`. */
 const LIMITS: Readonly<
   Record<
-    Exclude<keyof SaPortOptions, 'ref'>,
+    Exclude<keyof SaPortOptions, 'ref' | 'probe'>,
     { min: number; max: number; integer: boolean; unit: string }
   >
 > = {
@@ -34,6 +36,9 @@ const LIMITS: Readonly<
   pollIntervalMs: { min: 1, max: MAX_MS, integer: false, unit: 'milliseconds' },
   exitDrainMs: { min: 0, max: MAX_MS, integer: false, unit: 'milliseconds' },
 };
+
+/** The values of `probe`. */
+export const PROBES = ['ipoib', 'always', 'never'] as const;
 
 /** The names of the options a port has. */
 export const SA_PORT_OPTIONS = Object.keys(DEFAULTS) as readonly (keyof SaPortOptions)[];
@@ -60,6 +65,14 @@ export function checkSaPortOptions(options: SaPortOptions): CheckedSaPortOptions
     }
     checked[key] = value;
   }
+  if (options.probe !== undefined) {
+    if (!PROBES.includes(options.probe)) {
+      throw new (typeof options.probe === 'string' ? RangeError : TypeError)(
+        `probe is ${inspect(options.probe)}; expected ${PROBES.map((one) => inspect(one)).join(' or ')}`,
+      );
+    }
+    checked.probe = options.probe;
+  }
   if (options.ref !== undefined) {
     if (typeof options.ref !== 'boolean') {
       throw new TypeError(`ref is ${String(options.ref)}; expected true or false`);
@@ -72,13 +85,14 @@ export function checkSaPortOptions(options: SaPortOptions): CheckedSaPortOptions
 /** What the addon needs of them. */
 export function nativePortOptions(options: CheckedSaPortOptions): NativePortOptions {
   const { requestTimeoutMs, attempts, maxOutstanding, auditIntervalMs } = options;
-  const { staleLeaveMs, pollIntervalMs, exitDrainMs } = options;
+  const { staleLeaveMs, probe, pollIntervalMs, exitDrainMs } = options;
   return {
     requestTimeoutMs,
     attempts,
     maxOutstanding,
     auditIntervalMs,
     staleLeaveMs,
+    probe,
     pollIntervalMs,
     exitDrainMs,
   };

@@ -50,10 +50,23 @@ class ModelSa {
       }
       default: {
         auto found = members.find(asked.mgid);
-        if (found == members.end()) return responseTo(sent, codec::kSaNoRecords, asked);
-        return responseTo(sent, 0, found->second.record);
+        const bool exactly = (sent.mad.componentMask & bit(McComponent::kJoinState)) != 0;
+        if (found == members.end() || (exactly && found->second.bits != asked.joinState)) {
+          return responseTo(sent, codec::kSaNoRecords, asked);
+        }
+        // Nobody without the SM_Key is told who is a member, and how.
+        McMemberRecord record = found->second.record;
+        record.portGid = Gid{};
+        record.joinState = 0;
+        return responseTo(sent, 0, record);
       }
     }
+  }
+
+  /** Somebody else on the same port joins. */
+  void join(const McMemberRecord& record) {
+    auto found = members.emplace(record.mgid, Membership{grantedRecord(record), 0}).first;
+    found->second.bits |= record.joinState;
   }
 
   std::map<Gid, Membership> members;

@@ -26,6 +26,9 @@ struct Weather {
   // Of a request. Above 0 requests overtake each other, which a fabric hardly does: a repeated
   // Delete may then hit a later join, so members are not checked.
   Duration slowestRequest{0};
+  // Of a group, per phase: somebody else on the port is a member before any of ours. At the end of
+  // the phase everything of ours is freed, and only then may they change their mind.
+  double neighbour = 0;
   bool calm = false;         // every request is answered before it is repeated
   Duration step = ms(3000);  // mean time between two actions
 };
@@ -46,9 +49,11 @@ class Storm final : public CompletionSink {
 
   void run(int steps) {
     for (int i = 0; i < steps; ++i) {
+      if (weather_.neighbour > 0 && i % 40 == 0) changeNeighbours();
       act();
       driver_.advance(std::chrono::duration_cast<Duration>(weather_.step * (2 * chance())));
       checkMembers();
+      checkNeighbours();
     }
     calmDown();
   }
@@ -172,6 +177,7 @@ class Storm final : public CompletionSink {
       transport_->raise(ResetReason::kSmChange, [this](PortState& p) {
         ++p.smLid;
         sa_ = ModelSa{};
+        for (const auto& [group, record] : neighbours_) sa_.join(record);
       });
     } else if (which == 3) {
       transport_->raise(ResetReason::kClientReregister);
@@ -201,23 +207,64 @@ class Storm final : public CompletionSink {
     }
   }
 
-  void calmDown() {
+  void changeNeighbours() {
     while (!handles_.empty()) free(handles_.begin()->first);
-    weather_.requestLost = weather_.replyLost = weather_.busy = weather_.unsent = 0;
+    const Weather weather = std::exchange(weather_, clearSky());
     transport_->raise(ResetReason::kNone, [](PortState& p) { p.phase = PortPhase::kActive; });
     driver_.advance(std::chrono::minutes{5});
-    const PortStats stats = port_->stats();
+    weather_ = weather;
+    checkLeft();
+    sa_ = ModelSa{};
+    neighbours_.clear();
+    for (uint8_t group = 1; group <= 5; ++group) {
+      if (!happens(weather_.neighbour)) continue;
+      McMemberRecord record = joinSpec(group, among<uint8_t>({1, 1, 4, 8, 5, 2})).record;
+      neighbours_[record.mgid] = record;
+      sa_.join(record);
+    }
+  }
+
+  Weather clearSky() const {
+    Weather weather = weather_;
+    weather.requestLost = weather.replyLost = weather.busy = weather.unsent = 0;
+    return weather;
+  }
+
+  void checkNeighbours() {
+    for (const auto& [group, record] : neighbours_) {
+      auto found = sa_.members.find(group);
+      CHECK(found != sa_.members.end());
+      CHECK_EQ(found->second.bits & record.joinState, record.joinState);
+    }
+  }
+
+  /** What is at the SA is what others have joined, bit by bit. */
+  void checkLeft() {
     // An MGID that was assigned in an answer nobody received can't be left.
     if (assignedMayLeak_) {
       for (auto it = sa_.members.begin(); it != sa_.members.end();) {
         it = it->first.bytes[1] == 0x15 ? sa_.members.erase(it) : std::next(it);
       }
     }
-    CHECK_EQ(sa_.members.size(), 0u);
+    checkNeighbours();
+    CHECK_EQ(sa_.members.size(), neighbours_.size());
+    for (const auto& [group, member] : sa_.members) {
+      CHECK_EQ(member.bits, neighbours_.at(group).joinState);
+    }
+  }
+
+  void calmDown() {
+    while (!handles_.empty()) free(handles_.begin()->first);
+    weather_ = clearSky();
+    transport_->raise(ResetReason::kNone, [](PortState& p) { p.phase = PortPhase::kActive; });
+    driver_.advance(std::chrono::minutes{5});
+    const PortStats stats = port_->stats();
+    checkLeft();
     CHECK_EQ(stats.joinsStarted.get(), lastHandle_);
     CHECK_EQ(stats.handlesFreed.get(), lastHandle_);
     CHECK_EQ(stats.handlesAlive.get(), 0u);
     CHECK_EQ(stats.groups.get(), 0u);
+    CHECK_EQ(stats.borrowed.get(), 0u);
     CHECK_EQ(stats.outstanding.get(), 0u);
     CHECK(stats.outstandingPeak <= static_cast<uint64_t>(options_.maxOutstanding));
     CHECK_EQ(stats.foreignReplies + stats.malformedReplies, 0u);
@@ -235,6 +282,7 @@ class Storm final : public CompletionSink {
   ModelSa sa_;
   std::map<HandleId, Handle> handles_;
   std::map<Gid, Instant> answered_;
+  std::map<Gid, McMemberRecord> neighbours_;
   HandleId lastHandle_ = 0;
 };
 
@@ -314,6 +362,46 @@ TEST("sa property: nor when ports, SMs and partitions come and go in all that") 
   weather.unsent = 0.02;
   weather.portEvent = 0.15;
   storms(weather, narrow(3));
+}
+
+TEST("sa property: nobody who was a member before is evicted, whatever happens") {
+  Weather weather;
+  weather.slowest = ms(2500);
+  weather.requestLost = 0.1;
+  weather.replyLost = 0.2;
+  weather.duplicate = 0.1;
+  weather.busy = 0.05;
+  weather.refused = 0.1;
+  weather.unsent = 0.02;
+  weather.portEvent = 0.15;
+  weather.neighbour = 0.6;
+  sa::Options options = narrow(3);
+  options.probe = sa::Probe::kAlways;
+  storms(weather, options);
+}
+
+TEST("sa property: nor on a fabric that loses nothing") {
+  Weather weather;
+  weather.slowest = ms(20);
+  weather.step = ms(10);
+  weather.calm = true;
+  weather.neighbour = 0.6;
+  sa::Options options = narrow(2);
+  options.probe = sa::Probe::kAlways;
+  storms(weather, options);
+}
+
+TEST("sa property: nor with an audit, when answers are late") {
+  Weather weather;
+  weather.slowest = ms(5000);
+  weather.duplicate = 0.3;
+  weather.portEvent = 0.1;
+  weather.neighbour = 0.8;
+  weather.step = ms(700);
+  sa::Options options = narrow(3);
+  options.probe = sa::Probe::kAlways;
+  options.auditInterval = ms(500);
+  storms(weather, options);
 }
 
 TEST("sa property: nor with an audit in the middle of it") {
