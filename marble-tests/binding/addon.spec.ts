@@ -4,7 +4,8 @@ import { ADDON_FUNCTIONS } from '../../src/binding/addon.js';
 import { nativeEnvironment } from '../../src/binding/environment.js';
 import { PORT_STATS_FIELDS } from '../../src/binding/stats-fields.js';
 import { packMcMemberRecord, unpackMcMemberRecord } from '../../src/codec/mc-member-record.js';
-import { JOIN_STATES, SELECTORS } from '../../src/records/canonical-record.js';
+import { SELECTORS } from '../../src/records/canonical-record.js';
+import { JOIN_STATES } from '../../src/records/join-states.js';
 import { canonicalGid, formatGid } from '../../src/address/gid.js';
 import { MTU_BYTES, RATES_GBPS } from '../../src/records/units.js';
 

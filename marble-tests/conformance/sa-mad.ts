@@ -4,9 +4,10 @@
 import { canonicalGid, parseGid } from '../../src/address/gid.js';
 import { packMcMemberRecord, unpackMcMemberRecord } from '../../src/codec/mc-member-record.js';
 import { saStatusName } from '../../src/errors/sa-status.js';
-import { SELECTORS, JOIN_STATES } from '../../src/records/canonical-record.js';
+import { SELECTORS } from '../../src/records/canonical-record.js';
 import { componentMaskOf } from '../../src/records/component-mask.js';
 import type { McMemberField } from '../../src/records/component-mask.js';
+import { JOIN_STATES } from '../../src/records/join-states.js';
 import type { McMemberRecordInit, Selector } from '../../src/records/mc-member-record.js';
 
 export const METHODS = { Get: 0x01, Set: 0x02, GetTable: 0x12, GetMulti: 0x14, Delete: 0x15 };

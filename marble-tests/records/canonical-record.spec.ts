@@ -1,6 +1,7 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { canonicalRecord, JOIN_STATES, SELECTORS } from '../../src/records/canonical-record.js';
+import { canonicalRecord, SELECTORS } from '../../src/records/canonical-record.js';
+import { JOIN_STATES } from '../../src/records/join-states.js';
 import {
   componentMaskFields,
   componentMaskOf,

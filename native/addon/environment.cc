@@ -24,6 +24,9 @@ namespace {
 // JavaScript has the loop to itself again after so much dispatching.
 constexpr Duration kDispatchBudget = std::chrono::milliseconds{4};
 
+// Joins and frees that JavaScript makes in one go reach the engine together; flush() ends the wait.
+constexpr int kGather = 64;
+
 // Handles are unique in the process, since environments share ports.
 std::atomic<HandleId> nextHandle{1};
 
@@ -78,6 +81,7 @@ Napi::Value Environment::openPort(const Napi::CallbackInfo& info) {
   PortSettings settings;
   settings.sa = readSaOptions(options);
   settings.sa.seed = unpredictable();
+  settings.sa.gather = kGather;
   settings.pollInterval = milliseconds(numberOr(options, "pollIntervalMs", 250));
   exitDrain_ = std::max(exitDrain_, milliseconds(numberOr(options, "exitDrainMs", 2000)));
 
@@ -168,6 +172,15 @@ Napi::Value Environment::free(const Napi::CallbackInfo& info) {
         static_cast<HandleId>(info[1].As<Napi::Number>().DoubleValue()));
   }
   return info.Env().Undefined();
+}
+
+Napi::Value Environment::flush(const Napi::CallbackInfo& info) {
+  flushPorts();
+  return info.Env().Undefined();
+}
+
+void Environment::flushPorts() {
+  for (auto& [id, opened] : ports_) opened.port->engine().flush();
 }
 
 Napi::Value Environment::stats(const Napi::CallbackInfo& info) {
@@ -324,6 +337,7 @@ void Environment::tick(Napi::Env env, FabricHost& host, Duration by) {
   Instant last = driver->now();
   int repeated = 0;
   for (;;) {
+    flushPorts();
     driver->advanceOnce(target);
     // Inside a handler nothing can be delivered until it has returned.
     const bool busy = !delivering_ && !outbox_->empty();
@@ -339,7 +353,16 @@ void Environment::tick(Napi::Env env, FabricHost& host, Duration by) {
 
 void Environment::serve(Napi::Env env) {
   deliver(env, false);
-  outbox_->served();
+  if (outbox_->served()) return;
+  // Another wake from here would be served before the loop turns: node calls a thread-safe function
+  // up to a thousand times in a row.
+  Napi::HandleScope scope(env);
+  dispatch_.Call({Napi::Number::New(env, -1)});
+}
+
+Napi::Value Environment::resume(const Napi::CallbackInfo& info) {
+  serve(info.Env());
+  return info.Env().Undefined();
 }
 
 void Environment::deliver(Napi::Env env, bool everything) {
@@ -358,6 +381,8 @@ void Environment::deliver(Napi::Env env, bool everything) {
       }
       dispatch_.Call(
           {Napi::Number::New(env, static_cast<double>(batch_.size())), tablesOf(env, batch_)});
+      // What handlers have asked for does not wait for the rest of the batches.
+      flushPorts();
       if (!everything && steadyNow() >= until) break;
     }
     for (const auto& [port, d] : outbox_->takeNotes()) {

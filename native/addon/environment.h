@@ -27,6 +27,8 @@ class Environment {
   Napi::Value ask(const Napi::CallbackInfo& info);
   Napi::Value memberRecord(const Napi::CallbackInfo& info);
   Napi::Value free(const Napi::CallbackInfo& info);
+  Napi::Value flush(const Napi::CallbackInfo& info);
+  Napi::Value resume(const Napi::CallbackInfo& info);
   Napi::Value stats(const Napi::CallbackInfo& info);
   Napi::Value portState(const Napi::CallbackInfo& info);
   Napi::Value unsettled(const Napi::CallbackInfo& info);
@@ -48,6 +50,7 @@ class Environment {
   };
 
   Opened& opened(const Napi::CallbackInfo& info);
+  void flushPorts();
   void deliver(Napi::Env env, bool everything);
   bool leaveAll(Duration limit, bool wholeProcess);
   void tick(Napi::Env env, FabricHost& host, Duration by);

@@ -41,6 +41,8 @@ Napi::Object init(Napi::Env env, Napi::Object exports) {
   add<&Environment::ask>(env, exports, "ask", environment);
   add<&Environment::memberRecord>(env, exports, "memberRecord", environment);
   add<&Environment::free>(env, exports, "free", environment);
+  add<&Environment::flush>(env, exports, "flush", environment);
+  add<&Environment::resume>(env, exports, "resume", environment);
   add<&Environment::stats>(env, exports, "stats", environment);
   add<&Environment::portState>(env, exports, "portState", environment);
   add<&Environment::unsettled>(env, exports, "unsettled", environment);

@@ -83,10 +83,12 @@ bool Outbox::takeSettled() {
   return std::exchange(settled_, false);
 }
 
-void Outbox::served() {
+bool Outbox::served() {
   std::lock_guard<std::mutex> lock(mutex_);
+  const bool more = !completions_.empty() || !notes_.empty() || settled_;
+  if (more && !closed_) return false;
   woken_ = false;
-  if (!completions_.empty() || !notes_.empty() || settled_) wakeLocked();
+  return true;
 }
 
 void Outbox::hold(Napi::Env env, bool held) {

@@ -46,8 +46,11 @@ class Outbox final {
   bool empty();
   /** Whether a port has come to rest since the last call. */
   bool takeSettled();
-  /** The wake that is being served is over; asks for another one if there is more. */
-  void served();
+  /**
+   * The wake that is being served is over. False when there is more: then it is not over, and
+   * whoever serves has to come back without being woken.
+   */
+  bool served();
   /** Whether the loop is kept alive by this environment. */
   void hold(Napi::Env env, bool held);
 

@@ -175,10 +175,9 @@ void Client::leaveStaleNow(Instant now) {
 
 Group& Client::groupFor(const GroupKey& key) {
   auto found = groups_.find(key);
-  if (found != groups_.end()) return *found->second;
+  if (found != groups_.end()) return found->second;
   watch();
-  auto inserted = groups_.emplace(key, std::make_unique<Group>(key));
-  Group& group = *inserted.first->second;
+  Group& group = groups_.try_emplace(key, key).first->second;
   group.place = rota_.insert(rota_.end(), &group);
   stats_.groups.set(groups_.size());
   return group;
@@ -555,7 +554,7 @@ bool Client::assigned(Group& group, const McMemberRecord& record) {
   key.portGid = group.key.portGid;
   auto existing = groups_.find(key);
   if (existing != groups_.end()) {
-    Group& other = *existing->second;
+    Group& other = existing->second;
     if (!other.active.empty() || !other.waiting.empty() || other.work != Group::Work::kNone) {
       oweUnproven(other, without(group.workBits, other.needed()));
       settle(other);

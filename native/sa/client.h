@@ -125,7 +125,7 @@ class Client final : public MadTransport::Listener {
   Requester requester_;
   Asker asker_;
   Instant now_{};
-  std::unordered_map<GroupKey, std::unique_ptr<Group>, GroupKeyHash> groups_;
+  std::unordered_map<GroupKey, Group, GroupKeyHash> groups_;
   std::unordered_map<HandleId, Member> members_;
   std::unordered_map<RequestId, Group*> requests_;
   std::unordered_set<CompletionSink*> sinks_;

@@ -22,6 +22,9 @@ struct Options {
   Duration auditInterval = std::chrono::milliseconds{10000};  // 0: no audit
   Duration staleLeave = std::chrono::milliseconds{30000};
   Probe probe = Probe::kIpoib;
+  // How many joins and frees may gather before the engine is set to work. Whoever sets more than
+  // one calls flush() when no more are coming.
+  int gather = 1;
   // How often a leave is tried again after its first request ended without success.
   int leaveRetries = 3;
   // How long an attempt that was never answered is remembered, so that a late success is noticed.

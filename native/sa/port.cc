@@ -6,7 +6,9 @@
 namespace rxib::sa {
 
 Port::Port(std::unique_ptr<MadTransport> transport, const Options& options)
-    : transport_(std::move(transport)), client_(*transport_, options, stats_) {}
+    : gather_(options.gather),
+      transport_(std::move(transport)),
+      client_(*transport_, options, stats_) {}
 
 Port::~Port() { stop(); }
 
@@ -36,7 +38,21 @@ void Port::push(Command command) {
       ++stats_.handlesFreed;
       --stats_.handlesAlive;
     }
+    const bool patient =
+        command.kind == Command::Kind::kJoin || command.kind == Command::Kind::kFree;
     commands_.push_back(std::move(command));
+    // Waking a thread costs more than what one join has it do.
+    if (patient && ++gathered_ < gather_) return;
+    gathered_ = 0;
+  }
+  waker_->wake();
+}
+
+void Port::flush() {
+  {
+    std::lock_guard<std::mutex> lock(mutex_);
+    if (gathered_ == 0) return;
+    gathered_ = 0;
   }
   waker_->wake();
 }

@@ -34,6 +34,7 @@ class Port final : public Machine, public Engine {
   bool ask(HandleId id, const AskSpec& spec, CompletionSink* sink) override;
   std::optional<McMemberRecord> memberRecord(const Gid& mgid) const override;
   void free(HandleId id) override;
+  void flush() override;
   void leaveAll() override;
 
   PortStats stats() const override;
@@ -58,6 +59,7 @@ class Port final : public Machine, public Engine {
   void push(Command command);
   void execute(Instant now, Command& command);
 
+  const int gather_;
   std::unique_ptr<MadTransport> transport_;
   PortStats stats_;
   Client client_;
@@ -67,6 +69,7 @@ class Port final : public Machine, public Engine {
   mutable std::mutex mutex_;
   mutable std::condition_variable settled_;
   std::vector<Command> commands_;
+  int gathered_ = 0;   // of them, since the last wake
   bool busy_ = false;  // as of the last run
   bool stopped_ = false;
   PortState state_;

@@ -37,16 +37,72 @@ function groupsOf(text: string, part: string, mayEndDotted: boolean): number[] {
   });
 }
 
+/** Eight groups of 16 bits. */
+type Groups = readonly number[];
+
+// Each join reads its MGID twice, so that the common spellings are read in one pass and into one list.
+const scanned = [0, 0, 0, 0, 0, 0, 0, 0];
+
+function hexDigit(code: number): number {
+  if (code >= 0x30 && code <= 0x39) return code - 0x30;
+  const letter = code | 0x20;
+  return letter >= 0x61 && letter <= 0x66 ? letter - 0x57 : -1;
+}
+
 /**
- * Reads a GID in any usual IPv6 spelling: upper or lower case, leading zeros, `::`, a dotted tail.
- *
- * @returns 16 bytes in network order.
- * @throws TypeError that says what is wrong with the text.
+ * Reads colons and hexadecimal digits into `scanned`. False for everything else, also for text that
+ * is no GID: `readGroups` then reads it again and says what is wrong.
  */
-export function parseGid(text: string): Uint8Array {
+function scan(text: string): boolean {
+  let count = 0;
+  let gap = -1;
+  let at = 0;
+  if (text.startsWith('::')) {
+    gap = 0;
+    at = 2;
+  }
+  while (at < text.length) {
+    let value = 0;
+    let digits = 0;
+    for (; at < text.length && digits < 5; at += 1, digits += 1) {
+      const digit = hexDigit(text.charCodeAt(at));
+      if (digit < 0) break;
+      value = value * 16 + digit;
+    }
+    if (digits === 0 || digits > 4 || count === 8) return false;
+    scanned[count] = value;
+    count += 1;
+    if (at === text.length) break;
+    if (text[at] !== ':') return false;
+    at += 1;
+    if (text[at] === ':') {
+      if (gap >= 0) return false;
+      gap = count;
+      at += 1;
+    } else if (at === text.length) {
+      return false;
+    }
+  }
+  if (gap < 0) return count === 8;
+  if (count > 7) return false;
+  scanned.copyWithin(8 - (count - gap), gap, count);
+  scanned.fill(0, gap, 8 - (count - gap));
+  return true;
+}
+
+/**
+ * The groups of a GID's text. The list is good until the next call.
+ *
+ * @throws TypeError as `parseGid` does.
+ */
+function groupsIn(text: string): Groups {
   if (typeof text !== 'string') {
     throw new TypeError(`a GID is text, not ${typeof text}; expected ${FORM}`);
   }
+  return scan(text) ? scanned : readGroups(text);
+}
+
+function readGroups(text: string): Groups {
   const halves = text.split('::');
   if (halves.length > 2) throw malformed(text, "'::' may stand only once");
   const [left = '', right] = halves;
@@ -61,15 +117,48 @@ export function parseGid(text: string): Uint8Array {
         : `'::' must stand for at least one group, and there are ${String(count)} beside it`,
     );
   }
+  return [...head, ...Array<number>(8 - count).fill(0), ...tail];
+}
+
+function formatGroups(groups: Groups): string {
+  // The first of the longest runs of two or more zero groups becomes '::'.
+  let start = -1;
+  let length = 1;
+  for (let from = 0; from < 8; from += 1) {
+    let to = from;
+    while (to < 8 && groups[to] === 0) to += 1;
+    if (to - from > length) {
+      start = from;
+      length = to - from;
+    }
+  }
+  let text = '';
+  for (let index = 0; index < 8; index += 1) {
+    if (index === start) {
+      text += '::';
+      index += length - 1;
+      continue;
+    }
+    if (index > 0 && index !== start + length) text += ':';
+    text += (groups[index] ?? 0).toString(16);
+  }
+  return text;
+}
+
+/**
+ * Reads a GID in any usual IPv6 spelling: upper or lower case, leading zeros, `::`, a dotted tail.
+ *
+ * @returns 16 bytes in network order.
+ * @throws TypeError that says what is wrong with the text.
+ */
+export function parseGid(text: string): Uint8Array {
+  const groups = groupsIn(text);
   const bytes = new Uint8Array(16);
-  const put = (groups: readonly number[], at: number): void => {
-    groups.forEach((group, index) => {
-      bytes[(at + index) * 2] = group >> 8;
-      bytes[(at + index) * 2 + 1] = group & 0xff;
-    });
-  };
-  put(head, 0);
-  put(tail, 8 - tail.length);
+  for (let index = 0; index < 8; index += 1) {
+    const group = groups[index] ?? 0;
+    bytes[index * 2] = group >> 8;
+    bytes[index * 2 + 1] = group & 0xff;
+  }
   return bytes;
 }
 
@@ -82,25 +171,12 @@ export function formatGid(bytes: Uint8Array): string {
   if (bytes.length !== 16) {
     throw new RangeError(`a GID has 16 bytes, not ${String(bytes.length)}`);
   }
-  const groups = Array.from(
-    { length: 8 },
-    (_, index) => (bytes[index * 2] ?? 0) * 256 + (bytes[index * 2 + 1] ?? 0),
+  return formatGroups(
+    Array.from(
+      { length: 8 },
+      (_, index) => (bytes[index * 2] ?? 0) * 256 + (bytes[index * 2 + 1] ?? 0),
+    ),
   );
-  // The first of the longest runs of two or more zero groups becomes '::'.
-  let start = -1;
-  let length = 1;
-  for (let from = 0; from < 8; from += 1) {
-    let to = from;
-    while (to < 8 && groups[to] === 0) to += 1;
-    if (to - from > length) {
-      start = from;
-      length = to - from;
-    }
-  }
-  const text = (part: readonly number[]): string =>
-    part.map((group) => group.toString(16)).join(':');
-  if (start < 0) return text(groups);
-  return `${text(groups.slice(0, start))}::${text(groups.slice(start + length))}`;
 }
 
 /**
@@ -109,7 +185,27 @@ export function formatGid(bytes: Uint8Array): string {
  * @throws TypeError as `parseGid` does.
  */
 export function canonicalGid(text: string): string {
-  return formatGid(parseGid(text));
+  const canonical = formatGroups(groupsIn(text));
+  // A text that is canonical already is kept alive by the caller anyhow: one copy is enough.
+  return canonical === text ? text : canonical;
+}
+
+/** Writes the four 32-bit words of a GID's text to `at`. */
+export function writeGidWords(text: string, words: Float64Array, at: number): void {
+  const groups = groupsIn(text);
+  for (let word = 0; word < 4; word += 1) {
+    words[at + word] = (groups[word * 2] ?? 0) * 0x10000 + (groups[word * 2 + 1] ?? 0);
+  }
+}
+
+/** The text of a GID that stands as four 32-bit words at `at`. */
+export function gidOfWords(words: ArrayLike<number>, at = 0): string {
+  return formatGroups(
+    Array.from({ length: 8 }, (_, index) => {
+      const word = words[at + (index >> 1)] ?? 0;
+      return index % 2 === 0 ? Math.floor(word / 0x10000) : word % 0x10000;
+    }),
+  );
 }
 
 /** Whether the GID is a multicast GID, that is, within ff00::/8. */

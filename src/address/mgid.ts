@@ -1,4 +1,4 @@
-import { formatGid, isMulticastGid, parseGid } from './gid.js';
+import { canonicalGid } from './gid.js';
 
 /** The MGID that asks the subnet administrator to assign one. */
 export const UNASSIGNED_MGID = '::';
@@ -15,9 +15,8 @@ export function canonicalMgid(text: string): string {
       `'${text}' is an IP address and no MGID; for an IP address use 'group' in place of record.mgid`,
     );
   }
-  const bytes = parseGid(text);
-  const canonical = formatGid(bytes);
-  if (canonical !== UNASSIGNED_MGID && !isMulticastGid(bytes)) {
+  const canonical = canonicalGid(text);
+  if (canonical !== UNASSIGNED_MGID && !/^ff[0-9a-f]{2}:/.test(canonical)) {
     throw new RangeError(
       `'${text}' is no multicast GID; expected one within ff00::/8, or '::' to have one assigned`,
     );

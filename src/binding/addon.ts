@@ -12,7 +12,8 @@ export interface Addon {
    * @param incoming Completions, up to 16 at a time.
    * @param outgoing One request.
    * @param dispatch Called when `count` completions stand in `incoming`, with the tables of those
-   * that have one. With 0: some port has come to rest.
+   * that have one. With 0: some port has come to rest. With -1: there is more, and `resume()` is to
+   * be called when the loop has turned.
    * @param note Called for each diagnostic.
    */
   attach(
@@ -40,6 +41,10 @@ export interface Addon {
   memberRecord(port: number): boolean;
   /** Ignores handles it does not know. */
   free(port: number, handle: number): void;
+  /** Goes on with what `dispatch(-1)` has left. */
+  resume(): void;
+  /** Sets the engines to work on joins and frees, of which they let a few gather otherwise. */
+  flush(): void;
   /** Writes the counters in the order of PORT_STATS_FIELDS. */
   stats(port: number, out: Float64Array): void;
   /** Live state, as of the engine's last run. */
@@ -79,6 +84,8 @@ export const ADDON_FUNCTIONS = [
   'ask',
   'memberRecord',
   'free',
+  'flush',
+  'resume',
   'stats',
   'portState',
   'unsettled',
@@ -151,6 +158,7 @@ export interface NativeFabricOptions {
   ports: number;
   manual: boolean;
   mlidPool: number;
+  groupsPerMlid: number;
   delayMs: number;
   serviceRate: number;
   seed: number;

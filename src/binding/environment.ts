@@ -26,7 +26,8 @@ import {
   readRecord,
   writeRequest,
 } from './exchange.js';
-import { gidText } from './gid-words.js';
+import { gidOfWords } from '../address/gid.js';
+import { UNASSIGNED_MGID } from '../address/mgid.js';
 import { loadAddon } from './load.js';
 import {
   pathSlots,
@@ -63,7 +64,7 @@ function translated<T>(run: () => T): T {
 }
 
 function portInfo({ gidWords, ...info }: NativePortInfo): PortInfo {
-  return { ...info, gid: gidText(gidWords) };
+  return { ...info, gid: gidOfWords(gidWords) };
 }
 
 /** One join at a native port. */
@@ -71,6 +72,8 @@ export class NativeHandle {
   constructor(
     readonly use: PortUse,
     readonly id: number,
+    /** As asked for: in canonical text, `'::'` where the fabric is to decide, and for questions. */
+    readonly mgid: string,
     /** Undefined once freed. */
     public callback: NativeCallback | undefined,
   ) {}
@@ -182,6 +185,7 @@ export class Environment {
   readonly #handles = new Map<number, NativeHandle>();
   readonly #ports = new Map<number, NativePort>();
   #held = false;
+  #flushing = false;
   #exitDrainMs = 0;
   /** Handles that were alive when their provider was closed: each is a subscription that was forgotten. */
   abandoned = 0;
@@ -200,7 +204,7 @@ export class Environment {
         publishDiagnostic(channel, () => ({
           ...this.#ports.get(port)?.place,
           // What concerns the whole port has no group.
-          ...(mgid.every((word) => word === 0) ? {} : { mgid: gidText(mgid) }),
+          ...(mgid.every((word) => word === 0) ? {} : { mgid: gidOfWords(mgid) }),
           status,
           ...(saStatus < 0 ? {} : { saStatus }),
           ...(reason === 0 ? {} : { reason: RESET_REASONS[reason - 1] }),
@@ -259,16 +263,17 @@ export class Environment {
   ): NativeHandle {
     writeRequest(this.#outgoing, record, mgid, componentMask, group);
     const id = translated(() => this.addon.join(use.port.id));
-    const handle = new NativeHandle(use, id, callback);
+    const handle = new NativeHandle(use, id, mgid, callback);
     this.#handles.set(id, handle);
     use.alive += 1;
+    this.#flushSoon();
     this.updateHold();
     return handle;
   }
 
   ask(use: PortUse, ask: NativeAsk, callback: NativeCallback): NativeHandle {
     const id = translated(() => this.addon.ask(use.port.id, ask));
-    const handle = new NativeHandle(use, id, callback);
+    const handle = new NativeHandle(use, id, UNASSIGNED_MGID, callback);
     this.#handles.set(id, handle);
     use.alive += 1;
     this.updateHold();
@@ -294,6 +299,7 @@ export class Environment {
     use.alive -= 1;
     use.port.leaving = true;
     this.addon.free(use.port.id, handle.id);
+    this.#flushSoon();
     this.updateHold();
   }
 
@@ -357,6 +363,16 @@ export class Environment {
     return [...this.#ports.keys()].map((id) => ({ id, stats: this.stats(id) }));
   }
 
+  /** At the end of the JavaScript that runs now, the engines take up what has gathered. */
+  #flushSoon(): void {
+    if (this.#flushing) return;
+    this.#flushing = true;
+    queueMicrotask(() => {
+      this.#flushing = false;
+      this.addon.flush();
+    });
+  }
+
   updateHold(): void {
     let held = false;
     for (const port of this.#ports.values()) held ||= port.holds;
@@ -373,6 +389,12 @@ export class Environment {
   }
 
   #dispatch(count: number, tables?: readonly (NativeTable | undefined)[]): void {
+    if (count < 0) {
+      setImmediate(() => {
+        this.addon.resume();
+      });
+      return;
+    }
     if (count === 0) {
       for (const port of [...this.#ports.values()]) this.#lookSettled(port);
       this.updateHold();
@@ -383,7 +405,7 @@ export class Environment {
     for (let i = 0; i < count; i += 1) {
       const handle = this.#handles.get(completionHandle(this.#incoming, i));
       if (handle !== undefined) {
-        batch.push([handle, readCompletion(this.#incoming, i), tables?.[i]]);
+        batch.push([handle, readCompletion(this.#incoming, i, handle.mgid), tables?.[i]]);
       }
     }
     for (const [handle, completion, table] of batch) {

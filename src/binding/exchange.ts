@@ -1,12 +1,15 @@
 import { ipGroupGid } from '../address/ip-group.js';
+import { UNASSIGNED_MGID } from '../address/mgid.js';
 import { multicastMac } from '../address/multicast-mac.js';
 import type { AddressHandle } from '../contract/address-handle.js';
 import { RESET_REASONS } from '../errors/reset-reason.js';
 import { componentMaskFields } from '../records/component-mask.js';
 import type { JoinCompletion } from '../contract/provider.js';
-import { JOIN_STATES, SELECTORS } from '../records/canonical-record.js';
-import type { JoinState, McMemberRecord, McMemberRecordInit } from '../records/mc-member-record.js';
-import { gidText, portGidText, writeGidWords } from './gid-words.js';
+import { SELECTORS } from '../records/canonical-record.js';
+import { joinStateBits, joinStatesOf } from '../records/join-states.js';
+import type { McMemberRecord, McMemberRecordInit } from '../records/mc-member-record.js';
+import { gidOfWords, writeGidWords } from '../address/gid.js';
+import { portGidText } from './gid-words.js';
 
 // The layout that native/addon/exchange.h describes; the addon refuses arrays of another size.
 const RECORD_SLOTS = 28;
@@ -24,27 +27,16 @@ export function outgoingArray(): Float64Array {
   return new Float64Array(1 + RECORD_SLOTS + 4);
 }
 
-// Sixteen combinations of four bits: shared, since nobody may change them.
-const JOIN_STATE_SETS: readonly (readonly JoinState[])[] = Array.from({ length: 16 }, (_, bits) =>
-  Object.freeze(JOIN_STATES.filter((_state, bit) => (bits >> bit) & 1)),
-);
-
-/** The join states of four bits. */
-export function joinStatesOf(bits: number): readonly JoinState[] {
-  return JOIN_STATE_SETS[bits & 15] ?? [];
-}
-
-function joinStateBits(states: JoinState | readonly JoinState[] | undefined): number {
-  const list = typeof states === 'string' ? [states] : (states ?? ['full-member']);
-  return list.reduce((bits, state) => bits | (1 << JOIN_STATES.indexOf(state)), 0);
-}
-
-/** The record that stands at `at`. */
-export function readRecord(slots: Float64Array, at: number): McMemberRecord {
+/** The record that stands at `at`; its MGID where that is not known anyhow. */
+export function readRecord(
+  slots: Float64Array,
+  at: number,
+  mgid = gidOfWords(slots, at),
+): McMemberRecord {
   const number = (offset: number): number => slots[at + offset] ?? 0;
   const selector = (offset: number) => SELECTORS[number(offset)] ?? 'exactly';
   return {
-    mgid: gidText(slots.subarray(at, at + 4)),
+    mgid,
     portGid: portGidText(slots, at + 4),
     qkey: number(8),
     mlid: number(9),
@@ -72,8 +64,8 @@ export function completionHandle(slots: Float64Array, index: number): number {
   return slots[index * COMPLETION_SLOTS] ?? 0;
 }
 
-/** The completion at `index`. */
-export function readCompletion(slots: Float64Array, index: number): JoinCompletion {
+/** The completion at `index`, of a join of `mgid`. */
+export function readCompletion(slots: Float64Array, index: number, mgid: string): JoinCompletion {
   const at = index * COMPLETION_SLOTS;
   const completion: JoinCompletion = { status: slots[at + 1] ?? 0 };
   const saStatus = slots[at + 2] ?? -1;
@@ -83,7 +75,12 @@ export function readCompletion(slots: Float64Array, index: number): JoinCompleti
   const reason = RESET_REASONS[(slots[at + 4] ?? 0) - 1];
   if (reason !== undefined) completion.reason = reason;
   if ((slots[at + 5] ?? 0) !== 0) {
-    const record = readRecord(slots, at + COMPLETION_HEAD);
+    // A group is granted under its own MGID, unless it was left to the fabric to assign one.
+    const record = readRecord(
+      slots,
+      at + COMPLETION_HEAD,
+      mgid === UNASSIGNED_MGID ? undefined : mgid,
+    );
     completion.record = record;
     if ((slots[at + 8] ?? 0) !== 0) {
       completion.addressHandle = addressHandleOf(record, {
@@ -131,25 +128,20 @@ export function writeRequest(
     SELECTORS.indexOf(value ?? 'exactly');
   writeGidWords(mgid, slots, 1);
   if (record.portGid !== undefined) writeGidWords(record.portGid, slots, 5);
-  const rest: number[] = [
-    record.qkey ?? 0,
-    record.mlid ?? 0,
-    selector(record.mtuSelector),
-    0,
-    record.mtu ?? 0,
-    record.trafficClass ?? 0,
-    record.pkey ?? 0,
-    selector(record.rateSelector),
-    0,
-    record.rate ?? 0,
-    selector(record.packetLifeTimeSelector),
-    record.packetLifeTime ?? 0,
-    record.sl ?? 0,
-    record.flowLabel ?? 0,
-    record.hopLimit ?? 0,
-    record.scope ?? 0,
-    joinStateBits(record.joinState),
-    record.proxyJoin === true ? 1 : 0,
-  ];
-  slots.set(rest, 9);
+  slots[9] = record.qkey ?? 0;
+  slots[10] = record.mlid ?? 0;
+  slots[11] = selector(record.mtuSelector);
+  slots[13] = record.mtu ?? 0;
+  slots[14] = record.trafficClass ?? 0;
+  slots[15] = record.pkey ?? 0;
+  slots[16] = selector(record.rateSelector);
+  slots[18] = record.rate ?? 0;
+  slots[19] = selector(record.packetLifeTimeSelector);
+  slots[20] = record.packetLifeTime ?? 0;
+  slots[21] = record.sl ?? 0;
+  slots[22] = record.flowLabel ?? 0;
+  slots[23] = record.hopLimit ?? 0;
+  slots[24] = record.scope ?? 0;
+  slots[25] = joinStateBits(record.joinState);
+  slots[26] = record.proxyJoin === true ? 1 : 0;
 }

@@ -1,33 +1,21 @@
-import { formatGid, parseGid } from '../address/gid.js';
-
-const bytes = new Uint8Array(16);
-const view = new DataView(bytes.buffer);
+import { gidOfWords, writeGidWords } from '../address/gid.js';
 
 // A process talks about few ports and sees the same GIDs again and again.
-let lastWords: readonly number[] = [0, 0, 0, 0];
+const last = [0, 0, 0, 0];
 let lastText = '::';
 
-/** The text of a GID that stands as four 32-bit words at `at`. */
-export function gidText(words: ArrayLike<number>, at = 0): string {
-  for (let i = 0; i < 4; i += 1) view.setUint32(i * 4, words[at + i] ?? 0);
-  return formatGid(bytes);
-}
-
-/** As `gidText`, remembering the last one: for the port's own GID, which hardly ever changes. */
+/** The text of the GID at `at`, remembering it: for the port's own, which hardly ever changes. */
 export function portGidText(words: ArrayLike<number>, at: number): string {
-  const same = lastWords.every((word, i) => word === words[at + i]);
-  if (!same) {
-    lastWords = Array.from({ length: 4 }, (_, i) => words[at + i] ?? 0);
-    lastText = gidText(words, at);
+  if (
+    words[at] !== last[0] ||
+    words[at + 1] !== last[1] ||
+    words[at + 2] !== last[2] ||
+    words[at + 3] !== last[3]
+  ) {
+    for (let i = 0; i < 4; i += 1) last[i] = words[at + i] ?? 0;
+    lastText = gidOfWords(last);
   }
   return lastText;
-}
-
-/** Writes the text of a GID as four 32-bit words to `at`. */
-export function writeGidWords(text: string, words: Float64Array, at: number): void {
-  const gid = parseGid(text);
-  const source = new DataView(gid.buffer, gid.byteOffset, gid.byteLength);
-  for (let i = 0; i < 4; i += 1) words[at + i] = source.getUint32(i * 4);
 }
 
 /** The four 32-bit words of a GID's text. */

@@ -3,7 +3,7 @@ import { SERVICE_NAME_BYTES } from '../records/canonical-service.js';
 import type { Selector } from '../records/mc-member-record.js';
 import type { InfiniBandPathRecord, PathRecordInit } from '../records/path-record.js';
 import type { ServiceRecord, ServiceRecordInit } from '../records/service-record.js';
-import { gidText, writeGidWords } from './gid-words.js';
+import { gidOfWords, writeGidWords } from '../address/gid.js';
 
 // The layouts that native/addon/record_codec.h describes; the addon refuses arrays of another size.
 const PATH_SLOTS = 30;
@@ -76,8 +76,8 @@ export function readPath(slots: Float64Array): InfiniBandPathRecord {
   return {
     type: 'infiniband',
     serviceId: readBigint(slots, 0),
-    dgid: gidText(slots, 2),
-    sgid: gidText(slots, 6),
+    dgid: gidOfWords(slots, 2),
+    sgid: gidOfWords(slots, 6),
     dlid: number(10),
     slid: number(11),
     rawTraffic: number(12) !== 0,
@@ -127,7 +127,7 @@ export function readService(slots: Float64Array): ServiceRecord {
   const lease = slots[7] ?? 0;
   return {
     serviceId: readBigint(slots, 0),
-    serviceGid: gidText(slots, 2),
+    serviceGid: gidOfWords(slots, 2),
     pkey: slots[6] ?? 0,
     leaseSeconds: lease === INDEFINITE_LEASE ? Infinity : lease,
     key: Buffer.from(list(8, 16)).toString('hex'),

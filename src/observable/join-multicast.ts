@@ -86,7 +86,7 @@ class Join<C> {
       this.refuse(thrown);
       return;
     }
-    if (this.#ended) this.dispose();
+    if (this.#ended) this.unsubscribe();
   }
 
   #leaveScope(): void {
@@ -135,10 +135,10 @@ class Join<C> {
     this.#fail(wrapThrown(thrown, { device, port, mgid: this.#mgid }));
   }
 
-  /** Unsubscription, and the end of the stream after a failure. */
-  dispose(): void {
+  /** The subscriber's teardown: its unsubscription, and the end of the stream after a failure. */
+  unsubscribe(): void {
     this.#ended = true;
-    this.#timer?.unsubscribe();
+    this.#stopTimer();
     this.#endLookUp?.();
     this.#endLookUp = undefined;
     this.#leaveScope();
@@ -163,17 +163,15 @@ class Join<C> {
       this.#failProtocol('success with a record that has no MGID');
     } else {
       this.#joined = true;
-      this.#timer?.unsubscribe();
+      this.#stopTimer();
       this.#mgid = record.mgid;
       const request = this.#request;
-      this.#subscriber.next({
-        type: 'joined',
-        status: 0,
-        record,
-        ...(addressHandle === undefined ? {} : { addressHandle }),
-        request,
-        context: request.context,
-      });
+      const { context } = request;
+      this.#subscriber.next(
+        addressHandle === undefined
+          ? { type: 'joined', status: 0, record, request, context }
+          : { type: 'joined', status: 0, record, addressHandle, request, context },
+      );
     }
   }
 
@@ -193,7 +191,7 @@ class Join<C> {
   #fail(error: MulticastError): void {
     if (this.#ended) return;
     // Freed before anybody is told, so that no consumer starts a join while this handle is alive.
-    this.dispose();
+    this.unsubscribe();
     const request = this.#request;
     const event = { status: error.errno, error, request, context: request.context };
     this.#subscriber.next(
@@ -242,7 +240,13 @@ class Join<C> {
       );
     }, joinTimeoutMs);
     // A scheduler may have run the work at once.
-    if (this.#ended) this.#timer.unsubscribe();
+    if (this.#ended) this.#stopTimer();
+  }
+
+  /** Lets go of it as well: a membership may live for months. */
+  #stopTimer(): void {
+    this.#timer?.unsubscribe();
+    this.#timer = undefined;
   }
 
   #drop(
@@ -294,8 +298,7 @@ export function joinMulticast$<C>(
       'joinMulticast$ takes one argument, the request; give its options and the context as fields of the request',
     );
   }
-  const origin = {};
-  return new Observable((subscriber) => {
+  const origin = new Observable<MulticastEvent<C | undefined>>((subscriber) => {
     // The chain is asked for before a factory runs, which may subscribe to other things.
     const pin = currentChain()?.pinOf(origin);
     let resolution: Resolution<C>;
@@ -307,9 +310,7 @@ export function joinMulticast$<C>(
     }
     noteOrigin(resolution.request, origin);
     const join = new Join(subscriber, resolution);
-    subscriber.add(() => {
-      join.dispose();
-    });
+    subscriber.add(join);
     if (subscriber.closed) return;
     outsideOfChains(() => {
       if (resolution.refusal !== undefined) {
@@ -323,4 +324,5 @@ export function joinMulticast$<C>(
       }
     });
   });
+  return origin;
 }

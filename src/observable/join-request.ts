@@ -10,15 +10,16 @@ import { MC_MEMBER_MASK_ALL, recordComponentMask } from '../records/component-ma
 import { nameOneOf } from '../records/field-checks.js';
 import type { McMemberRecordInit } from '../records/mc-member-record.js';
 import { checkDuration, checkScheduler } from './time-options.js';
+import type { DurationRule } from './time-options.js';
 
 /** A request whose every field was checked, with defaults filled in; nothing is chosen or opened yet. */
 export interface CheckedJoinRequest<C> {
-  readonly provider?: MulticastProvider;
-  readonly client?: SaClient;
-  readonly device?: string;
-  readonly port?: number;
+  readonly provider: MulticastProvider | undefined;
+  readonly client: SaClient | undefined;
+  readonly device: string | undefined;
+  readonly port: number | undefined;
   readonly record: Readonly<McMemberRecordInit>;
-  readonly group?: string;
+  readonly group: string | undefined;
   readonly componentMask: bigint;
   readonly inherit: boolean;
   readonly joinTimeoutMs: number;
@@ -40,7 +41,7 @@ const FIELDS: readonly string[] = [
   'context',
 ] satisfies readonly (keyof JoinRequest)[];
 
-const DEFAULT_JOIN_TIMEOUT_MS = 15_000;
+const JOIN_TIMEOUT: DurationRule = { byDefault: 15_000, zero: false, infinity: true };
 
 function checkObject(name: string, value: unknown, methods: readonly string[]): void {
   const target = value as Record<string, unknown> | null;
@@ -166,19 +167,15 @@ export function checkJoinRequest<C>(request: JoinRequest<C>): CheckedJoinRequest
     }
   }
   return {
-    ...(provider === undefined ? {} : { provider }),
-    ...(client === undefined ? {} : { client }),
-    ...(device === undefined ? {} : { device }),
-    ...(port === undefined ? {} : { port }),
+    provider,
+    client,
+    device,
+    port,
     record,
-    ...(group === undefined ? {} : { group: canonicalGroup(group) }),
+    group: group === undefined ? undefined : canonicalGroup(group),
     componentMask: componentMask ?? recordComponentMask(record),
     inherit: request.inherit === 'broadcast',
-    joinTimeoutMs: checkDuration('joinTimeoutMs', request.joinTimeoutMs, {
-      byDefault: DEFAULT_JOIN_TIMEOUT_MS,
-      zero: false,
-      infinity: true,
-    }),
+    joinTimeoutMs: checkDuration('joinTimeoutMs', request.joinTimeoutMs, JOIN_TIMEOUT),
     scheduler: checkScheduler(request.scheduler, asyncScheduler),
     context: request.context,
   };

@@ -16,6 +16,12 @@ export interface Resolution<C> {
   readonly refusal: { readonly thrown: unknown } | undefined;
 }
 
+/** A resolved request until its place is chosen; frozen then. */
+type PlaceableRequest<C> = Omit<ResolvedJoinRequest<C>, 'device' | 'port'> & {
+  device?: string;
+  port?: number;
+};
+
 /** Stands on the events of a request for which no provider is usable. */
 const noProvider: MulticastProvider = {
   name: 'none',
@@ -37,25 +43,19 @@ export function resolveJoinRequest<C>(given: JoinRequest<C>, pin: Pin | undefine
     checked;
   if (client !== undefined) clientScope(client);
 
-  const at = (place: {
-    provider: MulticastProvider;
-    device?: string | undefined;
-    port?: number | undefined;
-  }): ResolvedJoinRequest<C | undefined> =>
-    Object.freeze({
-      provider: place.provider,
-      ...(place.device === undefined ? {} : { device: place.device }),
-      ...(place.port === undefined ? {} : { port: place.port }),
-      record,
-      ...(group === undefined ? {} : { group }),
-      componentMask,
-      joinTimeoutMs,
-      scheduler,
-      context,
-    });
-
   const { device, port } = pin ?? client ?? checked;
   let provider = pin?.provider ?? client?.provider ?? checked.provider;
+  const resolved = (): PlaceableRequest<C | undefined> => ({
+    provider: provider ?? noProvider,
+    ...(device === undefined ? undefined : { device }),
+    ...(port === undefined ? undefined : { port }),
+    record,
+    ...(group === undefined ? undefined : { group }),
+    componentMask,
+    joinTimeoutMs,
+    scheduler,
+    context,
+  });
   try {
     if (client?.registered === false) throw unregisteredError(client, record.mgid);
     provider ??= defaultProvider({
@@ -65,20 +65,16 @@ export function resolveJoinRequest<C>(given: JoinRequest<C>, pin: Pin | undefine
       ...(port === undefined ? {} : { port }),
       record,
     });
-    const request = at({ provider, device, port });
-    const chosen = pin === undefined ? provider.resolvePort?.(request) : undefined;
-    return {
-      request: chosen === undefined ? request : at({ device, port, provider, ...chosen }),
-      client,
-      inherit,
-      refusal: undefined,
-    };
   } catch (thrown) {
-    return {
-      request: at({ provider: provider ?? noProvider, device, port }),
-      client,
-      inherit,
-      refusal: { thrown },
-    };
+    return { request: Object.freeze(resolved()), client, inherit, refusal: { thrown } };
+  }
+  const request = resolved();
+  try {
+    const chosen = pin === undefined ? provider.resolvePort?.(request) : undefined;
+    if (chosen?.device !== undefined) request.device = chosen.device;
+    if (chosen?.port !== undefined) request.port = chosen.port;
+    return { request: Object.freeze(request), client, inherit, refusal: undefined };
+  } catch (thrown) {
+    return { request: Object.freeze(request), client, inherit, refusal: { thrown } };
   }
 }

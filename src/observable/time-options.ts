@@ -21,14 +21,15 @@ export interface DurationRule {
  */
 export function checkDuration(name: string, value: number | undefined, rule: DurationRule): number {
   if (value === undefined) return rule.byDefault;
+  const inRange =
+    typeof value === 'number' &&
+    (value === Infinity
+      ? rule.infinity
+      : value <= MAX_TIMER_MS && (rule.zero ? value >= 0 : value > 0));
+  if (inRange) return value;
   const accepted = `expected milliseconds ${rule.zero ? 'from 0' : 'above 0'} to 2147483647${rule.infinity ? ', or Infinity' : ''}`;
   if (typeof value !== 'number') throw new TypeError(`${name} is ${inspect(value)}; ${accepted}`);
-  const inRange =
-    value === Infinity
-      ? rule.infinity
-      : value <= MAX_TIMER_MS && (rule.zero ? value >= 0 : value > 0);
-  if (!inRange) throw new RangeError(`${name} is ${String(value)}; ${accepted}`);
-  return value;
+  throw new RangeError(`${name} is ${String(value)}; ${accepted}`);
 }
 
 /**

@@ -1,6 +1,6 @@
 import { inspect } from 'node:util';
-import { gidText, gidWordsOf } from '../binding/gid-words.js';
-import { joinStatesOf } from '../binding/exchange.js';
+import { gidOfWords } from '../address/gid.js';
+import { gidWordsOf } from '../binding/gid-words.js';
 import { nativeEnvironment } from '../binding/environment.js';
 import type { Environment, PortUse } from '../binding/environment.js';
 import type { MulticastProvider, PortInfo, SaPortOptions } from '../contract/provider.js';
@@ -8,6 +8,7 @@ import type { ProviderStats } from '../contract/stats.js';
 import { Errno } from '../errors/errno.js';
 import { checkKnownOptions } from '../errors/known-options.js';
 import { MulticastError } from '../errors/multicast-error.js';
+import { joinStatesOf } from '../records/join-states.js';
 import type { JoinState } from '../records/mc-member-record.js';
 import { checkSaPortOptions, nativePortOptions, SA_PORT_OPTIONS } from './sa-port-options.js';
 import type { CheckedSaPortOptions } from './sa-port-options.js';
@@ -21,8 +22,13 @@ export interface EmbeddedFabricOptions extends SaPortOptions {
   ports?: number | undefined;
   /** `'manual'`: time stands still but for `tick()`. Default `'real'`. */
   clock?: 'real' | 'manual' | undefined;
-  /** Groups at most, the broadcast group included. Default 1024. */
+  /** Multicast LIDs, of which the broadcast group takes one. 1 to 16383. Default 1024. */
   mlidPool?: number | undefined;
+  /**
+   * Groups that may share an MLID once none is left unused. 1 to 1024. Default 1: a group more than
+   * there are MLIDs is refused, as OpenSM does.
+   */
+  groupsPerMlid?: number | undefined;
   /** Milliseconds on the wire, once for a request and once for its answer. Default 0. */
   delayMs?: number | undefined;
   /** Requests that the subnet administrator serves per second. Default 0: no limit. */
@@ -76,7 +82,7 @@ export interface FabricCounters {
   readonly groups: number;
   /** Gauge: one per group and port. */
   readonly members: number;
-  /** Gauge. */
+  /** Gauge: groups for which there is an MLID. */
   readonly freeMlids: number;
 }
 
@@ -176,6 +182,7 @@ const FABRIC_OPTIONS = [
   'ports',
   'clock',
   'mlidPool',
+  'groupsPerMlid',
   'delayMs',
   'serviceRate',
   'seed',
@@ -455,11 +462,11 @@ class Fabric extends Clients implements EmbeddedFabric {
       mlid: number;
       joinState: number;
     }[];
-    const wanted = mgid === undefined ? undefined : gidText(gidWordsOf(mgid));
+    const wanted = mgid === undefined ? undefined : gidOfWords(gidWordsOf(mgid));
     return list
       .map((member) => ({
-        mgid: gidText(member.mgidWords),
-        portGid: gidText(member.portGidWords),
+        mgid: gidOfWords(member.mgidWords),
+        portGid: gidOfWords(member.portGidWords),
         mlid: member.mlid,
         joinState: joinStatesOf(member.joinState),
       }))
@@ -522,6 +529,7 @@ export function embeddedFabric(options: EmbeddedFabricOptions = {}): EmbeddedFab
     ports: checkNumber('ports', options.ports ?? 2, 1, 1000, true),
     manual: clock === 'manual',
     mlidPool: checkNumber('mlidPool', options.mlidPool ?? 1024, 1, 0x3fff, true),
+    groupsPerMlid: checkNumber('groupsPerMlid', options.groupsPerMlid ?? 1, 1, 1024, true),
     delayMs: checkNumber('delayMs', options.delayMs ?? 0, 0, 2 ** 31 - 1, false),
     serviceRate: checkNumber('serviceRate', options.serviceRate ?? 0, 0, 1e9, false),
     seed: checkNumber('seed', seed, 0, Number.MAX_SAFE_INTEGER, true),

@@ -11,6 +11,11 @@ import type {
 import type { ResolvedJoinRequest } from '../contract/request.js';
 import type { PortStats, ProviderStats } from '../contract/stats.js';
 
+export interface PortPlace {
+  readonly device: string;
+  readonly port: number;
+}
+
 /** A port as a provider keeps it. */
 export interface OpenedPort {
   readonly device: string;
@@ -27,6 +32,8 @@ export abstract class NativeProvider implements MulticastProvider {
   abstract readonly name: string;
   /** For whoever closes what a forgotten provider has left open. */
   protected readonly opened: Map<string, OpenedPort> = new Map();
+  /** The one asked for last: most processes use one port. */
+  #last: OpenedPort | undefined;
   #listed: readonly PortInfo[] | undefined;
   #closing: Promise<void> | undefined;
   #closed = false;
@@ -38,12 +45,9 @@ export abstract class NativeProvider implements MulticastProvider {
   abstract ports(): PortInfo[];
 
   /** Chooses among the ports there are. */
-  protected abstract choosePort(
-    ports: readonly PortInfo[],
-    request: PortWish,
-  ): { device: string; port: number };
+  protected abstract choosePort(ports: readonly PortInfo[], request: PortWish): PortPlace;
 
-  resolvePort(request: PortWish): { device: string; port: number } {
+  resolvePort(request: PortWish): PortPlace {
     if (this.#closed) throw closedError(this.name);
     if (request.device !== undefined && request.port !== undefined) {
       const { device, port } = request;
@@ -139,10 +143,13 @@ export abstract class NativeProvider implements MulticastProvider {
   /** The port, opened if it is not. */
   protected openedPort(device: string, port: number): PortUse {
     if (this.#closed) throw closedError(this.name);
+    const last = this.#last;
+    if (last?.device === device && last.port === port && !last.native.removed) return last.native;
     const key = portKey(device, port);
     const known = this.opened.get(key);
     // A deaf port answers ENODEV until the last of its members has been told.
     if (known !== undefined && (!known.native.removed || known.native.alive > 0)) {
+      this.#last = known;
       return known.native;
     }
     if (known !== undefined) {
@@ -151,7 +158,8 @@ export abstract class NativeProvider implements MulticastProvider {
       known.native.close();
     }
     const native = this.open(nativeEnvironment(), device, port);
-    this.opened.set(key, { device, port, native });
+    this.#last = { device, port, native };
+    this.opened.set(key, this.#last);
     return native;
   }
 }

@@ -14,34 +14,40 @@ import { componentMaskOf } from '../records/component-mask.js';
 import type { McMemberRecord } from '../records/mc-member-record.js';
 import { serviceComponentMask } from '../records/service-record.js';
 import { NativeProvider } from './native-provider.js';
+import type { PortPlace } from './native-provider.js';
 import { recordsOf, SA_METHODS, saRequest } from './sa-attributes.js';
 import { selectPort } from './select-port.js';
 
 /** A provider whose joins go through this package's own SA client. */
 export abstract class SaProvider extends NativeProvider {
-  protected choosePort(
-    ports: readonly PortInfo[],
-    request: PortWish,
-  ): { device: string; port: number } {
-    return selectPort(ports, request);
+  #defaultPort: { among: readonly PortInfo[]; place: PortPlace } | undefined;
+
+  protected choosePort(ports: readonly PortInfo[], request: PortWish): PortPlace {
+    if (request.device !== undefined || request.port !== undefined) {
+      return selectPort(ports, request);
+    }
+    // One list of ports serves many joins made in one go, and they all go the same way.
+    if (this.#defaultPort?.among !== ports) {
+      this.#defaultPort = { among: ports, place: selectPort(ports, request) };
+    }
+    return this.#defaultPort.place;
   }
 
   joinMulticast(request: ResolvedJoinRequest, callback: JoinCallback): MulticastHandle {
     const { device, port } = this.placeOf(request);
-    const { record } = request;
-    const mgid =
-      record.mgid ??
-      this.mapGroup(request.group ?? '', {
-        device,
-        port,
-        ...(record.pkey === undefined ? {} : { pkey: record.pkey }),
-        ...(record.scope === undefined ? {} : { scope: record.scope }),
-      });
-    const mask =
-      record.mgid === undefined
-        ? request.componentMask | componentMaskOf(['mgid'])
-        : request.componentMask;
+    const { record, componentMask } = request;
+    if (record.mgid !== undefined) {
+      return this.openedPort(device, port).join(record, record.mgid, componentMask, callback);
+    }
+    const mgid = this.mapGroup(request.group ?? '', {
+      device,
+      port,
+      ...(record.pkey === undefined ? {} : { pkey: record.pkey }),
+      ...(record.scope === undefined ? {} : { scope: record.scope }),
+    });
+    const mask = componentMask | componentMaskOf(['mgid']);
     return this.openedPort(device, port).join(record, mgid, mask, (completion) => {
+      // The request does not name the MGID, so that whoever asked could not.
       if (completion.status !== 0 && completion.message === undefined) {
         completion.message = failureMessage({ ...completion, device, port, mgid });
       }

@@ -11,16 +11,9 @@ import {
   numberOneOf,
   shown,
 } from './field-checks.js';
+import { JOIN_STATES, joinStateBits, joinStatesOf } from './join-states.js';
 import type { JoinState, McMemberRecordInit, Selector } from './mc-member-record.js';
 import { MTU_BYTES, RATES_GBPS } from './units.js';
-
-/** The join states in the order of their bits, from bit 0. */
-export const JOIN_STATES = [
-  'full-member',
-  'non-member',
-  'send-only-non-member',
-  'send-only-full-member',
-] as const satisfies readonly JoinState[];
 
 /** The selectors in the order of their codes on the wire, from 0. */
 export const SELECTORS = [
@@ -30,17 +23,17 @@ export const SELECTORS = [
   'largest-available',
 ] as const satisfies readonly Selector[];
 
-const LIMITS: ReadonlyMap<McMemberField, readonly [min: number, max: number]> = new Map([
-  ['qkey', [0, 0xffffffff]],
-  ['mlid', [0xc000, 0xfffe]],
-  ['trafficClass', [0, 0xff]],
-  ['pkey', [0, 0xffff]],
-  ['packetLifeTime', [0, 63]],
-  ['sl', [0, 15]],
-  ['flowLabel', [0, 0xfffff]],
-  ['hopLimit', [0, 0xff]],
-  ['scope', [0, 15]],
-]);
+const LIMITS: Readonly<Partial<Record<McMemberField, { min: number; max: number }>>> = {
+  qkey: { min: 0, max: 0xffffffff },
+  mlid: { min: 0xc000, max: 0xfffe },
+  trafficClass: { min: 0, max: 0xff },
+  pkey: { min: 0, max: 0xffff },
+  packetLifeTime: { min: 0, max: 63 },
+  sl: { min: 0, max: 15 },
+  flowLabel: { min: 0, max: 0xfffff },
+  hopLimit: { min: 0, max: 0xff },
+  scope: { min: 0, max: 15 },
+};
 
 function joinStates(name: string, value: unknown): readonly JoinState[] {
   const given: readonly unknown[] = Array.isArray(value) ? value : [value];
@@ -49,8 +42,7 @@ function joinStates(name: string, value: unknown): readonly JoinState[] {
       `${name} is empty; expected one or several of ${JOIN_STATES.map(shown).join(', ')}`,
     );
   }
-  const states = new Set(given.map((state) => nameOneOf(name, state, JOIN_STATES)));
-  return Object.freeze(JOIN_STATES.filter((state) => states.has(state)));
+  return joinStatesOf(joinStateBits(given.map((state) => nameOneOf(name, state, JOIN_STATES))));
 }
 
 function fieldValue(field: McMemberField, name: string, value: unknown): unknown {
@@ -72,9 +64,28 @@ function fieldValue(field: McMemberField, name: string, value: unknown): unknown
     case 'proxyJoin':
       return booleanOf(name, value);
     default: {
-      const [min, max] = LIMITS.get(field) ?? [0, 0];
+      const { min, max } = LIMITS[field] ?? { min: 0, max: 0 };
       return integerIn(name, value, min, max);
     }
+  }
+}
+
+/** What stands for a field that was not given. */
+function defaultOf(
+  field: McMemberField,
+  given: Readonly<Partial<Record<McMemberField, unknown>>>,
+): unknown {
+  switch (field) {
+    case 'joinState':
+      return 'full-member';
+    case 'mtuSelector':
+      return given.mtu === undefined ? undefined : 'exactly';
+    case 'rateSelector':
+      return given.rate === undefined ? undefined : 'exactly';
+    case 'packetLifeTimeSelector':
+      return given.packetLifeTime === undefined ? undefined : 'exactly';
+    default:
+      return undefined;
   }
 }
 
@@ -91,15 +102,10 @@ export function canonicalRecord(
   path = '',
 ): Readonly<McMemberRecordInit> {
   checkKnownFields(init, MC_MEMBER_FIELDS, path, 'MCMemberRecord');
-  const given: Partial<Record<McMemberField, unknown>> = { ...init };
-  if (given.joinState === undefined) given.joinState = 'full-member';
-  for (const field of ['mtu', 'rate', 'packetLifeTime'] as const) {
-    const selector = `${field}Selector` as const;
-    if (given[field] !== undefined && given[selector] === undefined) given[selector] = 'exactly';
-  }
+  const given: Readonly<Partial<Record<McMemberField, unknown>>> = init;
   const record: Partial<Record<McMemberField, unknown>> = {};
   for (const field of MC_MEMBER_FIELDS) {
-    const value = given[field];
+    const value = given[field] === undefined ? defaultOf(field, given) : given[field];
     if (value !== undefined) record[field] = fieldValue(field, path + field, value);
   }
   return Object.freeze(record) as Readonly<McMemberRecordInit>;

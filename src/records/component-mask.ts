@@ -30,9 +30,9 @@ export const MC_MEMBER_MASK_ALL = (1n << BigInt(MC_MEMBER_FIELDS.length)) - 1n;
 
 /** The component mask of the fields named. */
 export function componentMaskOf(fields: Iterable<McMemberField>): bigint {
-  let mask = 0n;
-  for (const field of fields) mask |= 1n << BigInt(MC_MEMBER_FIELDS.indexOf(field));
-  return mask;
+  let mask = 0;
+  for (const field of fields) mask |= 1 << MC_MEMBER_FIELDS.indexOf(field);
+  return BigInt(mask);
 }
 
 /** The fields whose bits are set, in the order of the bits. Other bits are ignored. */
@@ -40,14 +40,18 @@ export function componentMaskFields(mask: bigint): McMemberField[] {
   return MC_MEMBER_FIELDS.filter((_, bit) => ((mask >> BigInt(bit)) & 1n) === 1n);
 }
 
+const ALWAYS = Number(componentMaskOf(['mgid', 'portGid']));
+
 /**
  * The mask of a canonical record: one bit per field present, and those of the MGID and the port GID
  * in any case, since a provider fills them in where the request leaves them open.
  */
 export function recordComponentMask(record: Readonly<McMemberRecordInit>): bigint {
-  return componentMaskOf(
-    MC_MEMBER_FIELDS.filter(
-      (field) => field === 'mgid' || field === 'portGid' || record[field] !== undefined,
-    ),
-  );
+  // In plain numbers, which hold the 18 bits as well and cost less than as many bigints.
+  let mask = ALWAYS;
+  for (let bit = 0; bit < MC_MEMBER_FIELDS.length; bit += 1) {
+    const field = MC_MEMBER_FIELDS[bit];
+    if (field !== undefined && record[field] !== undefined) mask |= 1 << bit;
+  }
+  return BigInt(mask);
 }

@@ -9,21 +9,19 @@ function limitText(value: number | bigint): string {
   return value > 255 ? `0x${value.toString(16)}` : String(value);
 }
 
-function numberOf(name: string, value: unknown, accepted: string): number {
-  if (typeof value !== 'number') {
-    throw new TypeError(`${name} is ${shown(value)}; expected ${accepted}`);
-  }
-  return value;
+/** The refusal of what is no such number. Texts are made for it only: checks are part of each join. */
+function noSuchNumber(name: string, value: unknown, accepted: string): Error {
+  return typeof value === 'number'
+    ? new RangeError(`${name} is ${String(value)}; expected ${accepted}`)
+    : new TypeError(`${name} is ${shown(value)}; expected ${accepted}`);
 }
 
 /** An integer of a range. */
 export function integerIn(name: string, value: unknown, min: number, max: number): number {
-  const accepted = `an integer from ${limitText(min)} to ${limitText(max)}`;
-  const number = numberOf(name, value, accepted);
-  if (!Number.isInteger(number) || number < min || number > max) {
-    throw new RangeError(`${name} is ${String(number)}; expected ${accepted}`);
+  if (typeof value === 'number' && Number.isInteger(value) && value >= min && value <= max) {
+    return value;
   }
-  return number;
+  throw noSuchNumber(name, value, `an integer from ${limitText(min)} to ${limitText(max)}`);
 }
 
 /** A bigint from 0 to `max`. */
@@ -45,12 +43,8 @@ export function numberOneOf(
   unit: string,
   accepted: readonly number[],
 ): number {
-  const text = `one of ${accepted.join(', ')} (${unit})`;
-  const number = numberOf(name, value, text);
-  if (!accepted.includes(number)) {
-    throw new RangeError(`${name} is ${String(number)}; expected ${text}`);
-  }
-  return number;
+  if (typeof value === 'number' && accepted.includes(value)) return value;
+  throw noSuchNumber(name, value, `one of ${accepted.join(', ')} (${unit})`);
 }
 
 /** One of a few names. */
