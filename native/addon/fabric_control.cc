@@ -128,6 +128,8 @@ embedded::FabricOptions readFabricOptions(const Napi::Object& options) {
   embedded::FabricOptions result;
   result.ports = static_cast<int>(numberOr(options, "ports", result.ports));
   result.mlidPool = static_cast<uint32_t>(numberOr(options, "mlidPool", result.mlidPool));
+  result.groupsPerMlid =
+      static_cast<uint32_t>(numberOr(options, "groupsPerMlid", result.groupsPerMlid));
   result.serviceRate = numberOr(options, "serviceRate", result.serviceRate);
   result.seed = static_cast<uint64_t>(numberOr(options, "seed", 1));
   result.delay = milliseconds(numberOr(options, "delayMs", 0));

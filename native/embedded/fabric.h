@@ -28,7 +28,8 @@ struct FabricOptions {
   std::vector<uint16_t> pkeys{0xffff};  // every port's table, and its partitions at the SM
   uint8_t mtu = 4;                      // code; what every port can do
   uint8_t rate = 3;                     // code 2 to 22; what every port can do
-  uint32_t mlidPool = 1024;             // groups at most, the broadcast group included
+  uint32_t mlidPool = 1024;             // MLIDs, of which the broadcast group takes one
+  uint32_t groupsPerMlid = 1;           // at most; shared only once none is left unused
   bool broadcastGroup = true;           // the SM's own IPoIB group of the default partition
   // Whether a table may take several MADs. Without it one MAD is sent with what fits, which is
   // what libumad2sim does to OpenSM.

@@ -45,7 +45,8 @@ bool Fault::strikes(uint8_t requestMethod) {
 
 FabricState::FabricState(const FabricOptions& chosen)
     : options(chosen),
-      administrator({chosen.subnetPrefix, chosen.mlidPool, chosen.broadcastGroup}),
+      administrator(
+          {chosen.subnetPrefix, chosen.mlidPool, chosen.broadcastGroup, chosen.groupsPerMlid}),
       random(chosen.seed) {
   for (int i = 0; i < options.ports; ++i) {
     SimulatedPort port;

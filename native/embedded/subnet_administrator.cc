@@ -146,8 +146,8 @@ int SubnetAdministrator::addPort(KnownPort port) {
 void SubnetAdministrator::restart() {
   groups_.clear();
   freeMlids_.clear();
-  for (uint32_t i = 0; i < std::min(options_.mlidPool, kMlidsThere); ++i) {
-    freeMlids_.insert(freeMlids_.end(), static_cast<uint16_t>(kFirstMlid + i));
+  for (uint32_t place = 0; place < mlids() * options_.groupsPerMlid; ++place) {
+    freeMlids_.insert(freeMlids_.end(), place);
   }
   assignedSerial_ = 0;
   services_.clear();
@@ -161,8 +161,7 @@ void SubnetAdministrator::addBroadcastGroup() {
   group.wellKnown = true;
   McMemberRecord& record = group.record;
   record.mgid = broadcastMgid(kScopeLinkLocal, kDefaultPkey);
-  record.mlid = takeMlid(0);
-  if (record.mlid == 0) return;
+  if (!takeMlid(0, group)) return;
   record.qkey = kBroadcastQkey;
   record.pkey = kDefaultPkey;
   record.mtu = kBroadcastMtu;
@@ -487,8 +486,7 @@ uint16_t SubnetAdministrator::createGroup(const McMemberRecord& wanted, uint64_t
       !tableHolds(port.pkeys, record.pkey)) {
     return codec::kSaReqInvalid;
   }
-  record.mlid = takeMlid(wanted.mlid);
-  if (record.mlid == 0) return codec::kSaNoResources;
+  if (!takeMlid(wanted.mlid, group)) return codec::kSaNoResources;
   record.portGid = Gid{};
   setExactSelectors(record);
   made = groups_.emplace(record.mgid, std::move(group)).first;
@@ -584,18 +582,24 @@ bool SubnetAdministrator::isPortGid(const Gid& gid) const {
          (port >= 0 && ports_[static_cast<size_t>(port)].gid == gid);
 }
 
-uint16_t SubnetAdministrator::takeMlid(uint16_t wanted) {
-  if (freeMlids_.empty()) return 0;
+bool SubnetAdministrator::takeMlid(uint16_t wanted, Group& group) {
   // A client may ask for an MLID, even with the bit not in its mask; else the lowest is given.
-  auto taken = freeMlids_.find(wanted);
+  auto taken = freeMlids_.end();
+  if (wanted >= kFirstMlid && wanted - kFirstMlid < static_cast<int>(mlids())) {
+    for (uint32_t turn = 0; turn < options_.groupsPerMlid && taken == freeMlids_.end(); ++turn) {
+      taken = freeMlids_.find(turn * mlids() + (wanted - kFirstMlid));
+    }
+  }
   if (taken == freeMlids_.end()) taken = freeMlids_.begin();
-  const uint16_t mlid = *taken;
+  if (taken == freeMlids_.end()) return false;
+  group.mlidPlace = *taken;
+  group.record.mlid = static_cast<uint16_t>(kFirstMlid + group.mlidPlace % mlids());
   freeMlids_.erase(taken);
-  return mlid;
+  return true;
 }
 
 void SubnetAdministrator::eraseGroup(Groups::iterator group) {
-  freeMlids_.insert(group->second.record.mlid);
+  freeMlids_.insert(group->second.mlidPlace);
   groups_.erase(group);
 }
 

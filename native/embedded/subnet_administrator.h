@@ -2,6 +2,7 @@
 // delivery. The answers are those of OpenSM 3.3.23, measured (docs/opensm-behaviour.md).
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <map>
 #include <optional>
@@ -30,6 +31,7 @@ struct AdministratorOptions {
   uint64_t subnetPrefix = 0xfe80000000000000ull;
   uint32_t mlidPool = 1024;  // at most kMlidsThere
   bool broadcastGroup = true;
+  uint32_t groupsPerMlid = 1;  // MLIDs are shared only once none is left unused
 };
 
 /** Multicast LIDs are 0xc000 to 0xfffe. */
@@ -95,6 +97,7 @@ class SubnetAdministrator {
     std::map<int, Membership> members;  // by port
     uint32_t fullMembers = 0;           // ports counted as full or send-only full
     bool wellKnown = false;             // the SM's own, survives its members
+    uint32_t mlidPlace = 0;             // to be given back
   };
   using Groups = std::map<Gid, Group>;
 
@@ -124,13 +127,15 @@ class SubnetAdministrator {
   bool isPortGid(const Gid& gid) const;
   int findPortByGid(const Gid& gid) const;
   void tell(uint16_t trap, const Gid& mgid);
-  uint16_t takeMlid(uint16_t wanted);
+  bool takeMlid(uint16_t wanted, Group& group);
   void eraseGroup(Groups::iterator group);
 
   const AdministratorOptions options_;
   std::vector<KnownPort> ports_;
   Groups groups_;
-  std::set<uint16_t> freeMlids_;
+  // A place is an MLID's turn: all MLIDs once, then all of them again, groupsPerMlid times.
+  uint32_t mlids() const { return std::min(options_.mlidPool, kMlidsThere); }
+  std::set<uint32_t> freeMlids_;
   uint32_t assignedSerial_ = 0;
   ServiceRegistry services_;
   std::vector<Subscription> subscriptions_;
