@@ -45,7 +45,7 @@ vi.mock('../../src/binding/environment.js', async (original) => {
           group?: string,
         ) => {
           machine.asked.push({ kind, options, mgid, group, callback });
-          return new real.NativeHandle(native as never, machine.asked.length, callback);
+          return new real.NativeHandle(native as never, machine.asked.length, mgid, callback);
         },
         close: () => undefined,
       };
