@@ -63,7 +63,7 @@ class Lab {
   }
 
   get stats(): PortStats {
-    return this.fabric.stats?.() as PortStats;
+    return this.fabric.stats?.();
   }
 
   /** Everybody leaves; nothing may be left at the SA nor in the client. */
