@@ -1,5 +1,5 @@
-// npm test: sets up what is missing, then runs the daily lanes, or under CI (CI=true) all of them.
-// A lane that can't run is reported as skipped with its reason; under CI that is a failure.
+// npm test: sets up what is missing, then runs the daily lanes. A lane that can't run is reported as
+// skipped with its reason; under CI (CI=true) that is a failure.
 //
 // npm test -- <lane>...    runs only these: native, unit, examples, package, fabric, kernel,
 //                          asan, valgrind, fuzz, soak
@@ -55,9 +55,7 @@ const total = { passed: 0, failed: 0, skipped: 0 };
 const summary = [];
 for (const [name, lane] of Object.entries(lanes)) {
   const wanted =
-    asked.length > 0
-      ? asked.includes('all') || asked.includes(name)
-      : process.env.CI === 'true' || !THOROUGH.includes(name);
+    asked.length > 0 ? asked.includes('all') || asked.includes(name) : !THOROUGH.includes(name);
   if (!wanted) continue;
   console.log(`\n== ${name}`);
   const started = performance.now();
