@@ -65,7 +65,7 @@ const MUTATIONS = [
     name: 'the exit drain is removed',
     file: 'src/binding/environment.ts',
     from: 'this.addon.drain(this.#exitDrainMs, isMainThread);',
-    to: '',
+    to: 'if (this.#exitDrainMs < 0) this.addon.drain(0, isMainThread);',
     tests: ['marble-tests/lifecycle/exit.spec.ts'],
     compile: true,
   },
@@ -101,14 +101,14 @@ const MUTATIONS = [
   {
     name: 'the response check is removed: method',
     file: REQUESTER,
-    from: 'mad.method != static_cast<uint8_t>(responseTo(attempt.method))',
-    to: 'false',
+    from: 'mad.method != static_cast<uint8_t>(responseTo(attempt.method)) ||',
+    to: 'responseTo(attempt.method) == codec::SaMethod::kGet ||',
     tests: 'native',
   },
   {
     name: 'the response check is removed: attribute',
     file: REQUESTER,
-    from: 'mad.attributeId != static_cast<uint16_t>(codec::SaAttribute::kMcMemberRecord)) {',
+    from: 'mad.attributeId != attempt.attribute) {',
     to: 'false) {',
     tests: 'native',
   },
@@ -196,7 +196,7 @@ const MUTATIONS = [
     name: 'a leave is not repeated',
     file: CLIENT,
     from: 'group.leaveFailures++ >= options_.leaveRetries',
-    to: 'group.leaveFailures++ >= 0',
+    to: 'group.leaveFailures++ >= options_.leaveRetries * 0',
     tests: 'native',
   },
   {
@@ -219,7 +219,8 @@ function start(command, args, env = {}) {
     encoding: 'utf8',
     env: { ...process.env, ...env },
     maxBuffer: 2 ** 28,
-    timeout: 600_000,
+    // A breakage may well be noticed by tests that never end.
+    timeout: 120_000,
   });
 }
 

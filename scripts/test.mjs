@@ -2,7 +2,7 @@
 // skipped with its reason; under CI (CI=true) that is a failure.
 //
 // npm test -- <lane>...    runs only these: native, unit, examples, package, fabric, kernel,
-//                          asan, valgrind, fuzz, soak
+//                          asan, tsan, valgrind, fuzz, soak
 // npm test -- all          runs all of them
 // npm test -- kernel --long    with the kernel lane's thousands of cycles
 // Ends with the line "N passed, N failed, N skipped" over all lanes.
@@ -15,7 +15,7 @@ import { fuzzLane } from './test/fuzz-lane.mjs';
 import { kernelLane } from './test/kernel-lane.mjs';
 import { nativeLane } from './test/native-lane.mjs';
 import { packageLane } from './test/package-lane.mjs';
-import { asanLane } from './test/sanitizer-lanes.mjs';
+import { asanLane, tsanLane } from './test/sanitizer-lanes.mjs';
 import { soakLane } from './test/soak-lane.mjs';
 import { unitLane } from './test/unit-lane.mjs';
 import { valgrindLane } from './test/valgrind-lane.mjs';
@@ -28,12 +28,13 @@ const lanes = {
   fabric: fabricLane,
   kernel: kernelLane,
   asan: asanLane,
+  tsan: tsanLane,
   valgrind: valgrindLane,
   fuzz: fuzzLane,
   soak: soakLane,
 };
 // What these find hardly changes from one edit to the next, and they take minutes.
-const THOROUGH = ['asan', 'valgrind', 'fuzz', 'soak'];
+const THOROUGH = ['asan', 'tsan', 'valgrind', 'fuzz', 'soak'];
 
 const OPTIONS = ['--long'];
 const options = process.argv.slice(2).filter((word) => word.startsWith('--'));

@@ -32,7 +32,7 @@ class Adversary final : public CompletionSink {
     port_ = std::make_unique<sa::Port>(std::move(transport), options_);
     port_->start(slot_);
     driver_.add(slot_, *port_);
-    port_->attach(std::shared_ptr<CompletionSink>(this, [](CompletionSink*) {}));
+    port_->attach(self_);
   }
 
   void play() {
@@ -178,7 +178,12 @@ class Adversary final : public CompletionSink {
         break;
       case 14:
         if (what & 16) {
-          port_->leaveStaleNow();
+          // The last user goes, and all its handles with it; then it comes back.
+          driver_.advance(Duration{0});
+          handles_.clear();
+          port_->detach(self_);
+          driver_.advance(Duration{0});
+          port_->attach(self_);
         } else {
           sa_ = ModelSa{};  // the SM restarts, and nobody is told
           restarted_ = true;
@@ -357,6 +362,7 @@ class Adversary final : public CompletionSink {
   }
 
   fuzz::ScriptBytes script_;
+  const std::shared_ptr<CompletionSink> self_{this, [](CompletionSink*) {}};
   sa::Options options_ = quietOptions();
   ManualDriver driver_;
   ManualDriver::Slot slot_;
