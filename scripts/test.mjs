@@ -2,7 +2,7 @@
 // skipped with its reason; under CI (CI=true) that is a failure.
 //
 // npm test -- <lane>...    runs only these: native, unit, examples, package, fabric, kernel,
-//                          asan, tsan, valgrind, fuzz, soak
+//                          asan, tsan, valgrind, fuzz, soak, nodes
 // npm test -- all          runs all of them
 // npm test -- kernel --long    with the kernel lane's thousands of cycles
 // Ends with the line "N passed, N failed, N skipped" over all lanes.
@@ -14,6 +14,7 @@ import { fabricLane } from './test/fabric-lane.mjs';
 import { fuzzLane } from './test/fuzz-lane.mjs';
 import { kernelLane } from './test/kernel-lane.mjs';
 import { nativeLane } from './test/native-lane.mjs';
+import { nodesLane } from './test/nodes-lane.mjs';
 import { packageLane } from './test/package-lane.mjs';
 import { asanLane, tsanLane } from './test/sanitizer-lanes.mjs';
 import { soakLane } from './test/soak-lane.mjs';
@@ -32,9 +33,10 @@ const lanes = {
   valgrind: valgrindLane,
   fuzz: fuzzLane,
   soak: soakLane,
+  nodes: nodesLane,
 };
 // What these find hardly changes from one edit to the next, and they take minutes.
-const THOROUGH = ['asan', 'tsan', 'valgrind', 'fuzz', 'soak'];
+const THOROUGH = ['asan', 'tsan', 'valgrind', 'fuzz', 'soak', 'nodes'];
 
 const OPTIONS = ['--long'];
 const options = process.argv.slice(2).filter((word) => word.startsWith('--'));

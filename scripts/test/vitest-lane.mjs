@@ -12,14 +12,14 @@ function environment() {
   return asked ? process.env : { ...process.env, NO_COLOR: '1' };
 }
 
-/** Runs vitest with further arguments and variables; counts come from its own report. */
-export async function vitestLane(args, env = {}) {
+/** Runs vitest with further arguments and variables, on any node; counts come from its own report. */
+export async function vitestLane(args, env = {}, node = process.execPath) {
   const directory = mkdtempSync(join(tmpdir(), 'rx-ib-multicast-report-'));
   const report = join(directory, 'report.json');
   try {
     const status = await new Promise((resolve) => {
       spawn(
-        process.execPath,
+        node,
         [
           join(root, 'node_modules/vitest/vitest.mjs'),
           'run',

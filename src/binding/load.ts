@@ -14,8 +14,12 @@ const packageRoot = fileURLToPath(new URL('../..', import.meta.url));
  */
 export function loadAddon(): Addon {
   try {
-    const load = require('node-gyp-build') as (root: string) => unknown;
-    return load(packageRoot) as Addon;
+    const { path } = require('node-gyp-build') as { path: (root: string) => string };
+    // Not by require(), whose cache would hand the same object to a second copy of these modules in
+    // this thread; each needs an environment of its own. They still share ports: the file is one.
+    const module = { exports: {} };
+    process.dlopen(module, path(packageRoot));
+    return module.exports as Addon;
   } catch (cause) {
     throw new MulticastError(
       `the native addon of rx-ib-multicast could not be loaded on ${process.platform}-${process.arch}: ` +
