@@ -45,6 +45,9 @@ class Adversary final : public CompletionSink {
   }
 
   void complete(Completion completion) override {
+    // One handle goes after the other, and what the next one was waiting for may come before its
+    // turn.
+    if (detaching_) return;
     // A completion for a handle that was freed finds no entry.
     auto found = handles_.find(completion.handle);
     CHECK(found != handles_.end());
@@ -181,8 +184,10 @@ class Adversary final : public CompletionSink {
           // The last user goes, and all its handles with it; then it comes back.
           driver_.advance(Duration{0});
           handles_.clear();
+          detaching_ = true;
           port_->detach(self_);
           driver_.advance(Duration{0});
+          detaching_ = false;
           port_->attach(self_);
         } else {
           sa_ = ModelSa{};  // the SM restarts, and nobody is told
@@ -326,8 +331,9 @@ class Adversary final : public CompletionSink {
     CHECK_EQ(stats.handlesAlive.get(), handles_.size());
     CHECK_EQ(stats.joinsStarted.get(), lastHandle_);
     CHECK_EQ(stats.joinsStarted - stats.handlesFreed, stats.handlesAlive.get());
-    // Every group has a handle, or something that may stand at the SA.
-    CHECK(stats.groups <= handles_.size() + (kGroups * 2) + lastHandle_);
+    // Every group has a handle, or something that may stand at the SA: one for a request at most,
+    // since each Set that asks for an MGID may have been given another one.
+    CHECK(stats.groups <= handles_.size() + stats.saRequests + stats.sendFailures);
     if (forged_ || restarted_ || foreignPort_ || removed_) return;
     for (const auto& [id, handle] : handles_) {
       if (!handle.joined || handle.mgid.bytes[1] == 0x15) continue;
@@ -381,6 +387,7 @@ class Adversary final : public CompletionSink {
   uint16_t refusal_ = 0;
   bool prompt_ = true;
   bool obliging_ = false;
+  bool detaching_ = false;
   // What weakens the promises that can be checked at the end.
   bool forged_ = false;
   bool restarted_ = false;
