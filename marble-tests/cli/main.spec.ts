@@ -138,6 +138,7 @@ describe('wrong usage ends with 2, names the flag, what was given and what is ac
     [['leave'], /unknown command 'leave'/],
     [['devices', '--jsn'], /unknown option '--jsn'\n.*Expected --json, --help/s],
     [['join', '239.1.2.3', '--pkey', '0', ...simulated], /^error: --pkey 0 is invalid/],
+    [['groups', '--provider', 'rdmacm'], /argument 'rdmacm' is invalid\. .* umad, embedded/],
     [[], /Usage: rx-ib-multicast/],
   ])('%j', async (args, message) => {
     const { code, stdout, stderr } = await runCli(...args);

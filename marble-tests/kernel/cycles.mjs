@@ -6,6 +6,7 @@ import { readdirSync } from 'node:fs';
 import { promisify } from 'node:util';
 import { joinMulticast$, rdmacm } from 'rx-ib-multicast';
 import { check, equal, note, runChecks, truth } from './checks.mjs';
+import { kernelGroups } from './kernel-groups.mjs';
 
 const run = promisify(execFile);
 const PROBE = '/opt/bin/rdmacm-probe';
@@ -68,6 +69,7 @@ check(
       `${each.toFixed(1)} ms each; before ${JSON.stringify(before)}, after ${JSON.stringify(after)}`,
     );
     equal(after.files, before.files, 'open files');
+    equal(kernelGroups(), {}, 'what the kernel has joined');
     equal([after.handlesAlive, after.groups, after.leavesFailed], [0, 0, 0], 'what is left');
     truth(after.heap - before.heap < 1_024, 'the heap is flat');
     truth(after.rss - before.rss < 8_192, 'resident memory is flat');

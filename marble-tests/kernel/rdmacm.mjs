@@ -3,10 +3,12 @@
 
 import { subscribe as listen, unsubscribe as unlisten } from 'node:diagnostics_channel';
 import { existsSync, readdirSync, renameSync } from 'node:fs';
+import { lastValueFrom } from 'rxjs';
 import {
   capabilities,
   joinMulticast$,
   MulticastError,
+  queryGroups$,
   rdmacm,
   rejoinOnReset,
 } from 'rx-ib-multicast';
@@ -22,6 +24,7 @@ import {
   removeDevice,
   sendToGroup,
 } from './guest-commands.mjs';
+import { kernelGroups } from './kernel-groups.mjs';
 
 const provider = rdmacm();
 const rxe0 = { provider, device: 'rxe0', port: 1 };
@@ -59,11 +62,8 @@ async function failure(request) {
 async function settled(what = provider) {
   await what.idle();
   const { handlesAlive, groups, leavesFailed } = what.stats();
-  equal(
-    { handlesAlive, groups, leavesFailed },
-    { handlesAlive: 0, groups: 0, leavesFailed: 0 },
-    'what is left',
-  );
+  equal([handlesAlive, groups, leavesFailed], [0, 0, 0], 'what is left here');
+  equal(kernelGroups(), {}, 'what the kernel has joined');
 }
 
 const openFiles = () => readdirSync('/proc/self/fd').length;
@@ -187,18 +187,25 @@ check('unsubscribed inside the joined handler, 100 of 100', async () => {
   await settled();
 });
 
-check('one group twice: two memberships, left one by one', async () => {
-  const [one, two] = [
-    watch({ ...rxe0, group: '239.7.0.3' }),
-    watch({ ...rxe0, group: '239.7.0.3' }),
-  ];
-  await Promise.all([one.type('joined'), two.type('joined')]);
-  one.subscription.unsubscribe();
-  await provider.idle();
-  equal(provider.stats().groups, 1, 'memberships');
-  two.subscription.unsubscribe();
-  await settled();
-});
+check(
+  'one group twice, and by another process: the kernel counts, also who is killed',
+  async () => {
+    const group = '239.7.0.3';
+    const [one, two] = [watch({ ...rxe0, group }), watch({ ...rxe0, group })];
+    await Promise.all([one.type('joined'), two.type('joined')]);
+    const neighbour = member({ provider: 'rdmacm', device: 'rxe0', group, end: 'wait' });
+    await neighbour.first('joined');
+    equal(kernelGroups(), { [group]: 3 }, 'memberships');
+    one.subscription.unsubscribe();
+    await provider.idle();
+    equal([kernelGroups(), provider.stats().groups], [{ [group]: 2 }, 1], 'without the first');
+    neighbour.child.kill('SIGKILL');
+    equal((await neighbour.ended).signal, 'SIGKILL', 'the end of the neighbour');
+    equal(kernelGroups(), { [group]: 1 }, 'without the neighbour');
+    two.subscription.unsubscribe();
+    await settled();
+  },
+);
 
 check('what the kernel or RoCE cannot do', async () => {
   const v6 = await failure({ ...rxe0, group: 'ff05::1' });
@@ -223,6 +230,8 @@ check('what the kernel or RoCE cannot do', async () => {
     group: '239.7.0.4',
   });
   equal(elsewhere.code, 'EADDRNOTAVAIL', 'a foreign source address');
+  const query = await lastValueFrom(queryGroups$({ provider })).catch(({ code }) => code);
+  equal(query, 'EOPNOTSUPP', 'a query');
   await settled();
 });
 
@@ -244,13 +253,16 @@ check('a send-only full member', async () => {
 check(
   'a source address chooses the device; the default provider of a group is rdmacm',
   async () => {
-    const second = watch({ provider: rdmacm({ sourceAddress: '10.77.0.2' }), group: '239.7.0.6' });
+    const other = rdmacm({ sourceAddress: '10.77.0.2' });
+    const second = watch({ provider: other, group: '239.7.0.6' });
     equal((await second.type('joined')).request.device, 'rxe1', 'the device');
     second.subscription.unsubscribe();
+    await other.idle();
     const byDefault = watch({ group: '239.7.0.6' });
     const { request } = await byDefault.type('joined');
     equal([request.provider.name, request.device], ['rdmacm', 'rxe0'], 'the default');
     byDefault.subscription.unsubscribe();
+    await request.provider.idle();
     const ipoib = await failure({ provider: rdmacm({ portSpace: 'ipoib' }), group: '239.7.0.6' });
     truth(ipoib.code !== 'UNKNOWN', 'the IPoIB port space is refused on RoCE with a reason');
     await settled();
@@ -350,7 +362,7 @@ check(
   },
 );
 
-check('ways to end: process.exit, an uncaught exception, a worker, SIGKILL', async () => {
+check('ways to end: process.exit, an uncaught exception, a worker', async () => {
   const ends = await Promise.all([
     member({ provider: 'rdmacm', group: '239.7.5.2', end: 'exit' }).ended,
     member({ provider: 'rdmacm', group: '239.7.5.3', end: 'worker' }).ended,
@@ -366,10 +378,7 @@ check('ways to end: process.exit, an uncaught exception, a worker, SIGKILL', asy
       lines.some(({ type }) => type === 'joined'),
       'it joined',
     );
-  const killed = member({ provider: 'rdmacm', group: '239.7.5.4', end: 'wait' });
-  await killed.first('joined');
-  killed.child.kill('SIGKILL');
-  equal((await killed.ended).signal, 'SIGKILL', 'the end');
+  equal(kernelGroups(), {}, 'what the kernel has joined');
 });
 
 check('an unprivileged user; a process that unsubscribes ends by itself', async () => {

@@ -12,6 +12,7 @@ import {
 import { registerSaClient } from '../../src/observable/sa-client.js';
 import { embeddedFabric } from '../../src/providers/embedded-fabric.js';
 import type { EmbeddedFabric, EmbeddedFabricOptions } from '../../src/providers/embedded-fabric.js';
+import { rdmacm } from '../../src/providers/rdmacm.js';
 import { manualProvider } from './manual-provider.js';
 
 const creation = { qkey: 0xb1b, pkey: 0xffff, sl: 0, trafficClass: 0, flowLabel: 0 };
@@ -147,6 +148,12 @@ describe('queryPath$', () => {
       });
       expect(watch(queryPath$({ provider: manualProvider() })).ends[0]).toMatchObject({
         code: 'EOPNOTSUPP',
+      });
+      // Whatever devices there are, and without looking for any.
+      expect(watch(queryGroups$({ provider: rdmacm() })).ends[0]).toMatchObject({
+        code: 'EOPNOTSUPP',
+        message:
+          "the provider 'rdmacm' cannot ask a subnet administrator; use umad() or embeddedFabric()",
       });
     }));
 });

@@ -55,7 +55,11 @@ function copyPackage(image, folder, tools) {
   image.copyFolder(join(root, 'dist'), '/app/dist', (path) => path.endsWith('.js'));
   const addon = join(root, 'build/Release/rx_ib_multicast.node');
   copyProgram(image, folder, addon, '/app/build/Release/rx_ib_multicast.node');
-  image.copyFolder(join(root, 'marble-tests/kernel'), '/app/marble-tests/kernel');
+  for (const tests of ['kernel', 'conformance']) {
+    image.copyFolder(join(root, 'marble-tests', tests), `/app/marble-tests/${tests}`, (path) =>
+      path.endsWith('.mjs'),
+    );
+  }
   const modules = join(root, 'node_modules');
   for (const name of ['rxjs', 'tslib', 'node-gyp-build']) {
     image.copyFolder(join(modules, name), `/app/node_modules/${name}`, (path) =>
@@ -77,9 +81,13 @@ export async function kernelLane(options = []) {
     console.log(`a native program of the lane does not compile: ${error.message}`);
     return { ...result, failed: 1 };
   }
-  const suites = ['rdmacm.mjs', ...(long ? ['cycles.mjs'] : [])];
+  const suites = [
+    'kernel/rdmacm.mjs',
+    'conformance/contract-program.mjs rdmacm',
+    ...(long ? ['kernel/cycles.mjs'] : []),
+  ];
   const script = suites
-    .map((name) => `node --no-warnings --expose-gc /app/marble-tests/kernel/${name} || failed=1`)
+    .map((suite) => `node --no-warnings --expose-gc /app/marble-tests/${suite} || failed=1`)
     .concat('echo "suites: ended"', 'exit ${failed:-0}')
     .join('\n');
   let ended = false;

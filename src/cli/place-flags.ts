@@ -23,8 +23,8 @@ export function declarePlace(command: Command, json: string): Command {
     .addOption(
       new Option(
         '--provider <name>',
-        'umad: the real fabric; embedded: a simulation in this process (default: what is usable, never embedded)',
-      ).choices(PROVIDER_NAMES),
+        'umad: the real fabric; embedded: a simulation in this process. The kernel behind rdmacm can only join (default: umad)',
+      ).choices(PROVIDER_NAMES.filter((name) => name !== 'rdmacm')),
     )
     .option('--device <name>', 'RDMA device, mlx5_0 for example (default: the first active one)')
     .addOption(

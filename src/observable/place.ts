@@ -66,10 +66,15 @@ export function checkPlace(options: PlaceOptions): void {
 /**
  * Chooses provider, device and port of checked options.
  *
+ * @param needed One that lacks it is not asked for a port: that is not what is wrong then.
  * @param resolve Whether the provider is asked for the port; false where it is known already.
  * @throws MulticastError for what the machine lacks, and ESHUTDOWN for a client that is unregistered.
  */
-export function choosePlace(options: PlaceOptions, resolve = true): Place {
+export function choosePlace(
+  options: PlaceOptions,
+  needed: 'query' | 'registerService',
+  resolve = true,
+): Place {
   const { client } = options;
   if (client?.registered === false) throw unregisteredError(client, undefined);
   const { device, port } = client ?? options;
@@ -81,7 +86,7 @@ export function choosePlace(options: PlaceOptions, resolve = true): Place {
   return {
     provider,
     ...wish,
-    ...(resolve ? provider.resolvePort?.(wish) : {}),
+    ...(resolve && provider[needed] !== undefined ? provider.resolvePort?.(wish) : {}),
     scope: client === undefined ? undefined : clientScope(client),
   };
 }

@@ -101,7 +101,7 @@ function start<K extends SaRecordKind>(
   const syscall = 'querySubnetAdministrator';
   let place: Place;
   try {
-    place = choosePlace(options);
+    place = choosePlace(options, 'query');
   } catch (thrown) {
     subscriber.error(wrapThrown(thrown, placeDetails(options)));
     return;

@@ -226,7 +226,7 @@ export function registerService$(service: Arg<ServiceRegistration>): Observable<
     let refusal: { readonly thrown: unknown } | undefined;
     try {
       // A renewed registration stays where the first one was.
-      const chosen = choosePlace(checked.place, pin === undefined);
+      const chosen = choosePlace(checked.place, 'registerService', pin === undefined);
       place = pin === undefined ? chosen : { ...chosen, ...pin };
     } catch (thrown) {
       refusal = { thrown };
