@@ -50,6 +50,14 @@ function watch(request, operator = (source) => source) {
   return seen;
 }
 
+/** The reasons of port events as they come, until `end()`. */
+function portEvents() {
+  const reasons = [];
+  const keep = ({ reason = 'active' }) => reasons.push(reason);
+  listen('rx-ib-multicast:port-event', keep);
+  return { reasons, end: () => unlisten('rx-ib-multicast:port-event', keep) };
+}
+
 /** The failure of a join that cannot succeed. */
 async function failure(request) {
   const seen = watch(request);
@@ -122,16 +130,14 @@ check('joins an IPv4 group, and tells the record and the address handle', async 
 });
 
 check('a port that goes down and comes up again is no reset, and data flows', async () => {
-  const reasons = [];
-  const note_ = (message) => reasons.push(message.reason ?? 'active');
-  listen('rx-ib-multicast:port-event', note_);
+  const { reasons, end } = portEvents();
   const seen = watch({ ...rxe0, group: '239.7.0.2' });
   const { record } = await seen.type('joined');
   await ip('link', 'set', 'veth1', 'down');
   await until(() => reasons.includes('port-error'), 'the port error in diagnostics');
   await ip('link', 'set', 'veth1', 'up');
   await until(() => reasons.includes('active'), 'the port active in diagnostics');
-  unlisten('rx-ib-multicast:port-event', note_);
+  end();
   note(`port events: ${reasons.join(', ')}`);
   equal(seen.events.length, 1, 'events');
   truth(provider.stats().portEvents >= 2, 'port events are counted');
@@ -263,6 +269,14 @@ check(
     equal([request.provider.name, request.device], ['rdmacm', 'rxe0'], 'the default');
     byDefault.subscription.unsubscribe();
     await request.provider.idle();
+    // Its interface is known, in whatever way it is written; what RoCE says to IPv6 comes after that.
+    const linkLocal = provider.ports()[0].addresses.find((address) => address.startsWith('fe80'));
+    for (const sourceAddress of [linkLocal, linkLocal.toUpperCase(), `${linkLocal}%veth0`]) {
+      const through = rdmacm({ sourceAddress });
+      const { status } = await failure({ ...rxe0, provider: through, group: 'ff05::1' });
+      equal(status, -524, `an IPv6 group through ${sourceAddress}`);
+      await through.close();
+    }
     const ipoib = await failure({ provider: rdmacm({ portSpace: 'ipoib' }), group: '239.7.0.6' });
     truth(ipoib.code !== 'UNKNOWN', 'the IPoIB port space is refused on RoCE with a reason');
     await settled();
@@ -277,8 +291,10 @@ check('without an address, and with one again', async () => {
   await ip('addr', 'add', '10.78.0.1/24', 'dev', 'veth2');
   const seen = watch(at);
   await seen.type('joined');
+  const { reasons, end } = portEvents();
   await ip('addr', 'flush', 'dev', 'veth2');
-  await delay(200);
+  await until(() => reasons.includes('gid-change'), 'the change of the GID table in diagnostics');
+  end();
   equal(seen.events.length, 1, 'events after the address went');
   const gone = await failure({ ...at, group: '239.7.3.2' });
   truth(['EADDRNOTAVAIL', 'EIO'].includes(gone.code), `${gone.code} is what a join gets`);
@@ -361,6 +377,77 @@ check(
     equal(unnoticed.code, 'ENODEV', 'a join after a removal that nobody was told of');
   },
 );
+
+check('a device that goes and comes back is joined again, whoever noticed', async () => {
+  const back = () => rdma('link', 'add', 'rxe2', 'type', 'rxe', 'netdev', 'veth2');
+  const at = { provider, device: 'rxe2', port: 1 };
+  await back();
+
+  // Without JavaScript: the native thread alone lets go of the device.
+  const blocked = watch({ ...at, group: '239.7.9.1' });
+  await blocked.type('joined');
+  const deletion = removeDevice('rxe2');
+  const start = performance.now();
+  while (existsSync('/sys/class/infiniband/rxe2')) {
+    truth(performance.now() - start < 30_000, 'the device goes while JavaScript is blocked');
+  }
+  await deletion;
+  equal((await blocked.type('reset')).reason, 'device-removed', 'the reset');
+
+  await back();
+  const again = watch({ ...at, group: '239.7.9.1' });
+  await again.type('joined');
+  again.subscription.unsubscribe();
+  await settled();
+
+  const { reasons, end } = portEvents();
+  await removeDevice('rxe2');
+  await back();
+  await until(() => reasons.includes('device-removed'), 'the removal in diagnostics');
+  end();
+  const unnoticed = watch({ ...at, group: '239.7.9.2' });
+  await unnoticed.type('joined');
+  unnoticed.subscription.unsubscribe();
+  await settled();
+});
+
+check('a device that goes while joins and leaves go on', async () => {
+  const ends = {};
+  let going = true;
+  let gone = false;
+  const one = async (n) => {
+    for (let round = 0; going; round += 1) {
+      const group = `239.7.10.${n * 10 + (round % 10)}`;
+      const seen = watch({ provider, device: 'rxe2', port: 1, group });
+      await delay((n * 21 + round * 9) % 100);
+      seen.subscription.unsubscribe();
+      const told = seen.events.map(({ type }) => type).join(' and ') || 'nothing';
+      ends[told] = (ends[told] ?? 0) + 1;
+      if (seen.error === undefined) continue;
+      gone = true;
+      const { code, reason } = seen.error;
+      truth(code === 'ENODEV' || reason === 'device-removed', `${seen.error.message} is why`);
+    }
+  };
+  const loops = Array.from({ length: 20 }, (_, n) => one(n));
+  await until(() => ends.joined > 10, 'joins');
+  await removeDevice('rxe2');
+  await until(() => gone, 'a failure');
+  going = false;
+  await Promise.all(loops);
+  note(`told: ${JSON.stringify(ends)}`);
+  await settled();
+});
+
+check('a process whose device has gone ends by itself', async () => {
+  await rdma('link', 'add', 'rxe2', 'type', 'rxe', 'netdev', 'veth2');
+  const job = { provider: 'rdmacm', device: 'rxe2', group: '239.7.11.1', end: 'wait' };
+  const process = member(job);
+  await process.first('joined');
+  await removeDevice('rxe2');
+  const { code, lines } = await process.ended;
+  equal([code, lines.map(({ type }) => type)], [0, ['joined', 'reset', 'failed']], 'its end');
+});
 
 check('ways to end: process.exit, an uncaught exception, a worker', async () => {
   const ends = await Promise.all([

@@ -255,6 +255,18 @@ describe('the port', () => {
     const error = failure({ provider: rdmacm({ sourceAddress: '10.0.0.3' }), group });
     expect(error).toMatchObject({ code: 'EADDRNOTAVAIL', retryable: true });
   });
+
+  it.each(['fe80::aB', 'fe80:0::AB', 'fe80::ab%eth0', '::ffff:10.0.0.1', '10.0.0.1'])(
+    'is that of the source address %s, however it is spelled',
+    (sourceAddress) => {
+      machine.ports.rdmacm = () => [
+        port('rxe0', { addresses: ['10.0.0.2'] }),
+        port('rxe1', { addresses: [sourceAddress.includes('.') ? sourceAddress : 'fe80::ab'] }),
+      ];
+      start({ provider: rdmacm({ sourceAddress }), group });
+      expect(machine.asked[0]?.options).toMatchObject({ device: 'rxe1', sourceAddress });
+    },
+  );
 });
 
 describe('what the kernel says', () => {

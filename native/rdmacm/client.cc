@@ -178,7 +178,13 @@ int Client::begin(Handle& handle, const SocketAddress& source, const SocketAddre
 }
 
 std::optional<SocketAddress> Client::sourceFor(const SocketAddress& group) const {
-  if (options_.source) return options_.source;
+  if (options_.source) {
+    // A link-local address is nothing without its interface, which users leave out.
+    for (const SocketAddress& address : addresses_) {
+      if (address == *options_.source) return address;
+    }
+    return options_.source;
+  }
   for (const SocketAddress& address : addresses_) {
     // An MGID can be joined through any interface of the port.
     if (!group.isIp() || address.family() == group.family()) return address;
@@ -322,6 +328,11 @@ void Client::removeDevice() {
   if (removed_) return;
   removed_ = true;
   state_.phase = PortPhase::kDown;
+  ++stats_.portEvents;
+  Diagnostic diagnostic{};
+  diagnostic.kind = DiagnosticKind::kPortEvent;
+  diagnostic.reason = ResetReason::kDeviceRemoved;
+  diagnose(diagnostic);
   // The removal waits for all that has the device open: the members, the guard and the listener.
   reports_.reset();
   for (auto& [id, handle] : handles_) {

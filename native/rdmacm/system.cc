@@ -34,8 +34,8 @@ Verdict channelFailure(int error) {
     case ENODEV:
       return {kENODEV, node +
                            " is missing or knows no device: load the kernel module rdma_ucm "
-                           "(modprobe rdma_ucm) and the driver of the device, and in a container "
-                           "pass /dev/infiniband through"};
+                           "(modprobe rdma_ucm) and the driver of the device, install "
+                           "ibverbs-providers, and in a container pass /dev/infiniband through"};
     case EMFILE:
     case ENFILE:
       return {-error, node + " cannot be opened: too many files are open"};

@@ -201,8 +201,11 @@ export class Environment {
       (port, kind, mgid, status, saStatus, reason) => {
         const channel = CHANNELS[kind - 1];
         if (channel === undefined) return;
+        const from = this.#ports.get(port);
+        // When nobody was a member, no completion tells.
+        if (RESET_REASONS[reason - 1] === 'device-removed' && from) from.removed = true;
         publishDiagnostic(channel, () => ({
-          ...this.#ports.get(port)?.place,
+          ...from?.place,
           // What concerns the whole port has no group.
           ...(mgid.every((word) => word === 0) ? {} : { mgid: gidOfWords(mgid) }),
           status,
@@ -409,7 +412,7 @@ export class Environment {
       }
     }
     for (const [handle, completion, table] of batch) {
-      // Nobody may have been a member when the device went: the next join is then the first to know.
+      // Before the diagnostic: whoever is told may join again at once.
       if (completion.reason === 'device-removed' || completion.status === Errno.ENODEV) {
         handle.use.port.removed = true;
       }

@@ -1,5 +1,6 @@
 import { isIP } from 'node:net';
 import { inspect } from 'node:util';
+import { canonicalGid } from '../address/gid.js';
 import { parseIpGroup } from '../address/ip-group.js';
 import { nativeEnvironment } from '../binding/environment.js';
 import type { Environment, PortUse } from '../binding/environment.js';
@@ -68,6 +69,12 @@ function checkOptions(options: RdmacmOptions): CheckedOptions {
     ...(ref === undefined ? {} : { ref }),
   });
   return { portSpace, sourceAddress, exitDrainMs: checked.exitDrainMs, ref: checked.ref };
+}
+
+/** An IP address as it is compared: any spelling of it, without the interface of a link-local one. */
+function comparable(address: string): string {
+  const [text = ''] = address.split('%');
+  return text.includes(':') ? canonicalGid(text) : text;
 }
 
 function familyOf(address: string): 4 | 6 {
@@ -156,7 +163,10 @@ class Rdmacm extends NativeProvider implements RdmacmProvider {
     }
     const { sourceAddress } = this.#options;
     if (sourceAddress !== '') {
-      candidates = candidates.filter((info) => info.addresses?.includes(sourceAddress) === true);
+      const wanted = comparable(sourceAddress);
+      candidates = candidates.filter(({ addresses = [] }) =>
+        addresses.some((address) => comparable(address) === wanted),
+      );
       if (candidates.length === 0) {
         throw fail(
           Errno.EADDRNOTAVAIL,

@@ -212,6 +212,17 @@ TEST("rdmacm: an explicit source address is the only one used") {
   world.finish();
 }
 
+TEST("rdmacm: a link-local source address is bound with its interface, named or not") {
+  for (const char* source : {"fe80::7", "fe80::7%lo"}) {
+    CmWorld world(LinkLayer::kInfiniBand, {"fe80::7%lo"});
+    rdmacm::Options options;
+    options.source = rdmacm::SocketAddress::parse(source);
+    world.open(options);
+    world.member("ff05::1");
+    world.finish();
+  }
+}
+
 TEST("rdmacm: an address of another device is none of this port") {
   CmWorld world;
   world.fake.addDevice("rxe1", LinkLayer::kEthernet, {"10.0.0.9"});
@@ -318,6 +329,9 @@ TEST("rdmacm: a removed device is noticed and let go of when nobody is a member"
   CHECK(world.client->removed());
   CHECK(world.fake.released("rxe0"));
   CHECK(world.sink.completions.empty());
+  CHECK_EQ(world.sink.diagnostics.size(), 1u);
+  CHECK(world.sink.diagnostics[0].kind == DiagnosticKind::kPortEvent);
+  CHECK(world.sink.diagnostics[0].reason == ResetReason::kDeviceRemoved);
   world.finish();
 }
 

@@ -37,6 +37,11 @@ Gid gidIn(const sockaddr* address) {
   return gid;
 }
 
+bool isLinkLocal(const sockaddr* address) {
+  return address->sa_family == AF_INET6 &&
+         IN6_IS_ADDR_LINKLOCAL(&reinterpret_cast<const sockaddr_in6*>(address)->sin6_addr);
+}
+
 bool isWildcard(const Gid& gid) {
   return std::all_of(gid.bytes.begin() + 12, gid.bytes.end(), [](uint8_t b) { return b == 0; }) &&
          gid.bytes[0] == 0;
@@ -337,6 +342,9 @@ int StrictFakeRdmaCm::bind(CmId* raw, const sockaddr* address) {
   if (wanted.isIp() && isWildcard(wanted.asGid())) {
     id->bound = true;
     return 0;
+  }
+  if (isLinkLocal(address) && reinterpret_cast<const sockaddr_in6*>(address)->sin6_scope_id == 0) {
+    return fail(EINVAL);
   }
   for (auto& device : devices_) {
     if (!device->present || !holdsAddress(*device, wanted)) continue;
