@@ -10,37 +10,65 @@ void ThreadDriver::start() {
 
 void ThreadDriver::wake() {
   {
-    std::lock_guard<std::mutex> lock(mutex_);
+    Lock lock(mutex_);
     if (woken_) return;
     woken_ = true;
+    // Whoever runs it looks once more when it is done.
+    if (running_) return;
+  }
+  condition_.notify_one();
+}
+
+void ThreadDriver::wakeHere() {
+  {
+    Lock lock(mutex_);
+    if (running_ || stopping_) {
+      woken_ = true;
+      return;
+    }
+    runOnce(lock);
+    // The caller has work of its own; anything further is the thread's.
+    if (!woken_ && !stopping_ && next_ >= resumes_) return;
   }
   condition_.notify_one();
 }
 
 void ThreadDriver::stop() {
-  if (!thread_.joinable()) return;
   {
-    std::lock_guard<std::mutex> lock(mutex_);
+    Lock lock(mutex_);
     stopping_ = true;
   }
   condition_.notify_one();
-  thread_.join();
+  if (thread_.joinable()) thread_.join();
+}
+
+void ThreadDriver::runOnce(Lock& lock) {
+  running_ = true;
+  woken_ = false;
+  lock.unlock();
+  const Instant next = machine_.run(steadyNow());
+  lock.lock();
+  running_ = false;
+  next_ = next;
 }
 
 void ThreadDriver::loop() {
+  Lock lock(mutex_);
+  woken_ = true;
   for (;;) {
-    {
-      std::lock_guard<std::mutex> lock(mutex_);
-      if (stopping_) return;
-      woken_ = false;
-    }
-    Instant next = machine_.run(steadyNow());
-    std::unique_lock<std::mutex> lock(mutex_);
-    auto ready = [this] { return woken_ || stopping_; };
-    if (next == kNever) {
-      condition_.wait(lock, ready);
+    if (running_) {
+      resumes_ = kNever;
+      condition_.wait(lock);
+    } else if (stopping_) {
+      return;
+    } else if (woken_ || next_ <= steadyNow()) {
+      runOnce(lock);
+    } else if (next_ == kNever) {
+      resumes_ = kNever;
+      condition_.wait(lock);
     } else {
-      condition_.wait_until(lock, next, ready);
+      resumes_ = next_;
+      condition_.wait_until(lock, next_);
     }
   }
 }

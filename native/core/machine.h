@@ -18,7 +18,7 @@ class Machine {
 
   /**
    * Does everything that is due at `now` and returns when it wants to run next (kNever: only when
-   * woken). Called by one thread at a time.
+   * woken). Called by one thread at a time, not always by the same.
    */
   virtual Instant run(Instant now) = 0;
 };
@@ -28,9 +28,17 @@ class Waker {
  public:
   virtual ~Waker() = default;
   virtual void wake() = 0;
+  /**
+   * The same for a caller that holds no lock: the run may take place on its thread, before this
+   * returns. It saves a change of thread where the caller would only wait for the next reason.
+   */
+  virtual void wakeHere() { wake(); }
 };
 
-/** Runs one machine on a thread of its own, in real time. */
+/**
+ * Runs one machine in real time, on a thread of its own and, one at a time, on the threads of those
+ * who ask by wakeHere().
+ */
 class ThreadDriver final : public Waker {
  public:
   explicit ThreadDriver(Machine& machine) : machine_(machine) {}
@@ -38,17 +46,24 @@ class ThreadDriver final : public Waker {
 
   void start();
   void wake() override;
-  /** Returns once the thread has ended; the machine is then not run again. */
+  void wakeHere() override;
+  /** Returns once no thread runs the machine; it is then not run again. */
   void stop();
 
  private:
+  using Lock = std::unique_lock<std::mutex>;
+
   void loop();
+  void runOnce(Lock& lock);
 
   Machine& machine_;
   std::mutex mutex_;
   std::condition_variable condition_;
   bool woken_ = false;
   bool stopping_ = false;
+  bool running_ = false;      // on whichever thread
+  Instant next_ = kNever;     // as the last run had it
+  Instant resumes_ = kNever;  // when the thread looks again by itself
   std::thread thread_;
 };
 

@@ -96,8 +96,18 @@ std::vector<ReceivedMad> Receiver::takeMads() {
 std::vector<ReceivedMad> Receiver::takeSmps(Duration limit) {
   std::vector<ReceivedMad> taken;
   std::unique_lock<std::mutex> lock(mutex_);
-  if (limit > Duration{0}) {
-    changed_.wait_for(lock, limit, [this] { return !smps_.empty() || stopping_ || deviceGone_; });
+  auto over = [this] { return !smps_.empty() || stopping_ || deviceGone_; };
+  if (limit > Duration{0} && std::this_thread::get_id() == thread_.get_id()) {
+    const Instant end = after(steadyNow(), limit);
+    for (Instant now = steadyNow(); !over() && now < end; now = steadyNow()) {
+      lock.unlock();
+      const int left = std::min(kReceiveMs, static_cast<int>((end - now).count() / 1000) + 1);
+      const Outcome outcome = receive(left, true);
+      lock.lock();
+      if (outcome == Outcome::kFailed) break;
+    }
+  } else if (limit > Duration{0}) {
+    changed_.wait_for(lock, limit, over);
   }
   taken.swap(smps_);
   return taken;
@@ -114,7 +124,9 @@ void Receiver::loop() {
       std::lock_guard<std::mutex> lock(mutex_);
       if (stopping_) return;
     }
-    if (receive(kReceiveMs, true) != Outcome::kFailed) continue;
+    const Outcome outcome = receive(kReceiveMs, true);
+    if (outcome == Outcome::kMessage) offer();
+    if (outcome != Outcome::kFailed) continue;
     const bool gone = !deviceExists(*library_, device_);
     std::unique_lock<std::mutex> lock(mutex_);
     if (gone) {
@@ -165,9 +177,22 @@ void Receiver::post(ReceivedMad message) {
   {
     std::lock_guard<std::mutex> lock(mutex_);
     (smp ? smps_ : mads_).push_back(std::move(message));
-    if (waker_ != nullptr) waker_->wake();
+    posted_ = true;
   }
   if (smp) changed_.notify_all();
+}
+
+/** Has what was posted dealt with, on this thread unless another is at it. */
+void Receiver::offer() {
+  Waker* waker = nullptr;
+  {
+    std::lock_guard<std::mutex> lock(mutex_);
+    if (!posted_ || waker_ == nullptr) return;
+    posted_ = false;
+    waker = waker_;
+  }
+  // It outlives stop(), which waits for this thread.
+  waker->wakeHere();
 }
 
 }  // namespace rxib::umad

@@ -18,9 +18,9 @@ namespace rxib::umad {
 
 /**
  * Reads with a bounded wait, because the descriptor of a simulated port cannot be polled together
- * with another one, and posts. It never sends and judges nothing beyond what the kernel says of a
- * message: the kernel's report of a request it gave up is consumed here, for the attempt has a
- * timer of its own.
+ * with another one, posts, and lets the owner run on its thread. It judges nothing beyond what the
+ * kernel says of a message: the kernel's report of a request it gave up is consumed here, for the
+ * attempt has a timer of its own.
  */
 class Receiver {
  public:
@@ -31,7 +31,10 @@ class Receiver {
   Receiver& operator=(const Receiver&) = delete;
 
   void start();
-  /** From now on `waker` is called after each post; what has arrived before counts as a post. */
+  /**
+   * From now on `waker` is called after each post, by wakeHere() and with nothing locked; what has
+   * arrived before counts as a post.
+   */
   void announceTo(Waker& waker);
   /** A request has been sent for which the kernel owes one message: the answer, or its report. */
   void expectOne();
@@ -46,7 +49,10 @@ class Receiver {
 
   /** Everything from the SA since the last call. */
   std::vector<ReceivedMad> takeMads();
-  /** Every directed-route SMP since the last call, after waiting for one up to `limit`. */
+  /**
+   * Every directed-route SMP since the last call, after waiting for one up to `limit`. The thread
+   * itself may call it, from a run: it then reads meanwhile.
+   */
   std::vector<ReceivedMad> takeSmps(Duration limit = Duration{0});
   /** The device has been taken away; nothing will arrive any more. */
   bool deviceGone() const;
@@ -57,6 +63,7 @@ class Receiver {
   void loop();
   Outcome receive(int timeoutMs, bool post);
   void post(ReceivedMad message);
+  void offer();
   bool owed() const;
 
   const std::shared_ptr<const rdma::UmadLibrary> library_;
@@ -72,6 +79,7 @@ class Receiver {
   size_t owed_ = 0;
   bool deviceGone_ = false;
   Waker* waker_ = nullptr;
+  bool posted_ = false;  // since the last offer
   std::vector<ReceivedMad> mads_;
   std::vector<ReceivedMad> smps_;
 };

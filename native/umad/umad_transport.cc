@@ -78,8 +78,9 @@ class UmadTransport final : public MadTransport {
   }
 
   void start(Waker& waker) override {
-    receiver_.announceTo(waker);
     if (events_ != nullptr) events_->start(waker);
+    // Last, since the receiver's thread runs the SA client whenever something has come.
+    receiver_.announceTo(waker);
   }
 
   Instant poll(Instant now, Listener& listener) override {

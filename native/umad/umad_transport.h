@@ -1,9 +1,9 @@
 // MadTransport over libibumad: one port of one RDMA device, InfiniBand link layer.
 //
 // Threads: open() and stop() belong to whoever owns the transport; everything else belongs to the
-// thread that runs the SA client, which also sends. A receiver thread of the transport's own does
-// nothing but move MADs into an inbox and wake. Where the device has uverbs, a third thread waits
-// for its events, likewise only to wake.
+// thread that runs the SA client, which also sends. A receiver thread of the transport's own moves
+// MADs into an inbox and offers itself for that run: an answer then costs no change of thread.
+// Where the device has uverbs, a third thread waits for its events, only to wake.
 #pragma once
 
 #include <memory>

@@ -456,6 +456,46 @@ TEST("umad receive: an answer arrives with its source, and wakes") {
   bench.close();
 }
 
+/** Polls and watches on the thread that received, as a driver does that is lent it. */
+struct LentThread final : Waker {
+  explicit LentThread(Bench& over) : bench(over) {}
+  void wake() override {}
+  void wakeHere() override {
+    thread = std::this_thread::get_id();
+    bench.transport->poll(bench.now, bench.listener);
+    if (bench.listener.mads.empty()) return;
+    bench.transport->watch(true);
+    lid = bench.transport->port().lid;
+    done = true;
+  }
+  Bench& bench;
+  std::thread::id thread;
+  uint16_t lid = 0;
+  std::atomic<bool> done{false};
+};
+
+TEST("umad receive: the thread that reads is lent for the run, and can look at the port in it") {
+  Bench bench;
+  bench.fake.addPort(portOf("mlx5_0", 1));
+  umad::Opened opened = bench.tryOpen();
+  bench.transport = std::move(opened.transport);
+  LentThread lent(bench);
+  bench.transport->start(lent);
+  PortState changed = activePort();
+  changed.lid = 99;
+  bench.fake.setLive(changed);
+  bench.transport->send(request(1), 1, 0, milliseconds{1000});
+  std::vector<uint8_t> answer = bench.fake.sent()[0].mad;
+  answer[3] = 0x81;
+  CHECK(bench.fake.deliver(answer, 1));
+  for (int i = 0; i < 1000 && !lent.done; ++i) std::this_thread::sleep_for(milliseconds{1});
+  CHECK(lent.done);
+  CHECK(lent.thread != std::this_thread::get_id());
+  // Nobody else reads while that thread waits for the port's answer.
+  CHECK_EQ(lent.lid, 99);
+  bench.close();
+}
+
 TEST("umad receive: answers come in the order of their arrival") {
   Bench bench;
   MadTransport& transport = bench.open();
