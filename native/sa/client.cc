@@ -63,22 +63,22 @@ Client::Client(MadTransport& transport, const Options& options, PortStats& stats
 // ---------------------------------------------------------------------------------------------
 // Handles
 
-void Client::join(Instant now, HandleId id, const JoinSpec& spec, CompletionSink* sink) {
+void Client::join(Instant now, HandleId id, std::unique_ptr<JoinSpec> spec, CompletionSink* sink) {
   now_ = now;
   watch();
   GroupKey key;
-  key.mgid = spec.record.mgid;
+  key.mgid = spec->record.mgid;
   // Whoever spells out the port's own GID shares the group of those who leave it out.
-  if (spec.record.portGid != transport_.port().gid) key.portGid = spec.record.portGid;
+  if (spec->record.portGid != transport_.port().gid) key.portGid = spec->record.portGid;
   if (key.mgid.isZero()) key.serial = ++lastSerial_;
   Group& group = groupFor(key);
 
   Member& member = members_[id];
   member.id = id;
-  member.bits = spec.bits();
+  member.bits = spec->bits();
   member.group = &group;
   member.sink = sink;
-  member.spec = std::make_unique<JoinSpec>(spec);
+  member.spec = std::move(spec);
   member.place = group.waiting.insert(group.waiting.end(), &member);
   settle(group);
 }
@@ -120,10 +120,7 @@ bool Client::free(Instant now, HandleId id) {
     case Member::State::kActive:
       group->active.erase(member.place);
       --activeMembers_;
-      for (size_t i = 0; i < 4; ++i) {
-        if (member.bits & (1u << i)) --group->counts[i];
-      }
-      publish(*group);
+      count(*group, member.bits, -1);
       break;
     case Member::State::kOver:
       break;
@@ -177,7 +174,9 @@ Group& Client::groupFor(const GroupKey& key) {
   auto found = groups_.find(key);
   if (found != groups_.end()) return found->second;
   watch();
+  std::unique_lock<std::mutex> lock(tableMutex_);
   Group& group = groups_.try_emplace(key, key).first->second;
+  lock.unlock();
   group.place = rota_.insert(rota_.end(), &group);
   stats_.groups.set(groups_.size());
   return group;
@@ -196,7 +195,10 @@ void Client::eraseIfIdle(Group& group) {
   if (group.auditDue) audits_.erase(group.auditPlace);
   rota_.erase(group.place);
   GroupKey key = group.key;
-  groups_.erase(key);
+  {
+    std::lock_guard<std::mutex> lock(tableMutex_);
+    groups_.erase(key);
+  }
   stats_.groups.set(groups_.size());
   unwatchWhenIdle();
 }
@@ -538,7 +540,10 @@ void Client::onJoinOutcome(Group& group, const Query& query, const Outcome& outc
     if (member != nullptr) fail(*member, kEPROTO, &outcome, bit(McComponent::kMgid));
     return;
   }
-  group.record = outcome.record;
+  {
+    std::lock_guard<std::mutex> lock(tableMutex_);
+    group.record = outcome.record;
+  }
   group.held |= bits;
   group.owed = without(group.owed, bits);
   group.unproven = without(group.unproven, bits);
@@ -567,6 +572,7 @@ bool Client::assigned(Group& group, const McMemberRecord& record) {
     other.held = other.owed = 0;
     settle(other);
   }
+  std::lock_guard<std::mutex> lock(tableMutex_);
   auto node = groups_.extract(group.key);
   node.key() = key;
   group.key = key;
@@ -819,8 +825,10 @@ void Client::resetMembers(Group& group, ResetReason reason) {
     ++stats_.resets;
     complete(member, std::move(completion));
   }
-  group.counts = {};
-  publish(group);
+  {
+    std::lock_guard<std::mutex> lock(tableMutex_);
+    group.counts = {};
+  }
   owe(group, leaving);
   if (kept != 0) setStale(group, kept, options_.staleLeave);
 }
@@ -904,10 +912,7 @@ void Client::activate(Group& group, Member& member) {
   member.spec.reset();
   member.place = group.active.insert(group.active.end(), &member);
   ++activeMembers_;
-  for (size_t i = 0; i < 4; ++i) {
-    if (member.bits & (1u << i)) ++group.counts[i];
-  }
-  publish(group);
+  count(group, member.bits, 1);
   ++stats_.joined;
   Completion completion;
   completion.handle = member.id;
@@ -917,25 +922,23 @@ void Client::activate(Group& group, Member& member) {
   member.sink->complete(std::move(completion));
 }
 
-/** Shows other threads what is joined; a group joined on behalf of another port is not this one's.
- */
-void Client::publish(const Group& group) {
-  if (!group.key.portGid.isZero()) return;
-  std::lock_guard<std::mutex> lock(publishedMutex_);
-  if (group.active.empty()) {
-    published_.erase(group.key.mgid);
-    return;
+void Client::count(Group& group, uint8_t bits, int by) {
+  std::lock_guard<std::mutex> lock(tableMutex_);
+  for (size_t i = 0; i < 4; ++i) {
+    if (bits & (1u << i)) group.counts[i] += static_cast<uint32_t>(by);
   }
-  McMemberRecord& record = published_[group.key.mgid];
-  record = group.record;
-  record.joinState = group.needed();
 }
 
 std::optional<McMemberRecord> Client::memberRecord(const Gid& mgid) const {
-  std::lock_guard<std::mutex> lock(publishedMutex_);
-  const auto found = published_.find(mgid);
-  if (found == published_.end()) return std::nullopt;
-  return found->second;
+  // A group joined on behalf of another port, under a key with its GID, is not this one's.
+  GroupKey key;
+  key.mgid = mgid;
+  std::lock_guard<std::mutex> lock(tableMutex_);
+  const auto found = groups_.find(key);
+  if (found == groups_.end() || found->second.needed() == 0) return std::nullopt;
+  McMemberRecord record = found->second.record;
+  record.joinState = found->second.needed();
+  return record;
 }
 
 /** The last word to a handle: it stays in the table only for its free. */

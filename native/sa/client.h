@@ -31,7 +31,7 @@ class Client final : public MadTransport::Listener {
   /** Frees every handle of `sink`, which is not called again. */
   void detach(Instant now, CompletionSink* sink);
 
-  void join(Instant now, HandleId id, const JoinSpec& spec, CompletionSink* sink);
+  void join(Instant now, HandleId id, std::unique_ptr<JoinSpec> spec, CompletionSink* sink);
   void ask(Instant now, HandleId id, const AskSpec& spec, CompletionSink* sink);
   /** Unknown handles are ignored, so that a free is harmless however late it comes; false then. */
   bool free(Instant now, HandleId id);
@@ -113,7 +113,7 @@ class Client final : public MadTransport::Listener {
 
   // Telling
   void activate(Group& group, Member& member);
-  void publish(const Group& group);
+  void count(Group& group, uint8_t bits, int by);
   void complete(Member& member, Completion completion);
   void fail(Member& member, int status, const Outcome* outcome = nullptr, uint64_t fields = 0);
   void diagnose(const Diagnostic& diagnostic);
@@ -125,6 +125,8 @@ class Client final : public MadTransport::Listener {
   Requester requester_;
   Asker asker_;
   Instant now_{};
+  // Held to change what memberRecord() reads: the table itself, and a group's record and counts.
+  mutable std::mutex tableMutex_;
   std::unordered_map<GroupKey, Group, GroupKeyHash> groups_;
   std::unordered_map<HandleId, Member> members_;
   std::unordered_map<RequestId, Group*> requests_;
@@ -148,8 +150,6 @@ class Client final : public MadTransport::Listener {
   uint64_t lastSerial_ = 0;
   size_t unsettledGroups_ = 0;
   std::mt19937_64 random_;
-  mutable std::mutex publishedMutex_;
-  std::unordered_map<Gid, McMemberRecord, GidHash> published_;
 };
 
 }  // namespace rxib::sa

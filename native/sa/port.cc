@@ -23,8 +23,9 @@ void Port::stop() {
 
 void Port::start(Waker& waker) {
   waker_ = &waker;
-  transport_->start(waker);
   state_ = transport_->port();
+  // Last, since from here on the transport may have the machine run.
+  transport_->start(waker);
 }
 
 void Port::push(Command command) {
@@ -130,7 +131,7 @@ void Port::execute(Instant now, Command& command) {
       if (sinks_.empty()) client_.leaveStaleNow(now);
       break;
     case Command::Kind::kJoin:
-      client_.join(now, command.id, *command.spec, command.sink);
+      client_.join(now, command.id, std::move(command.spec), command.sink);
       break;
     case Command::Kind::kAsk:
       client_.ask(now, command.id, *command.question, command.sink);

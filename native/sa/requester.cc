@@ -66,7 +66,7 @@ RequestId Requester::begin(Instant now, const Query& query) {
   request.deadline = after(now, options_.requestTimeout);
   // A failed send is reported by the next run(), never from inside begin(): the caller is still
   // noting down that it has a request.
-  if (send(now, request, id) != kOk) request.next = now;
+  if (send(now, request, id) != kOk) schedule(request, now);
   stats_.outstanding.set(requests_.size());
   if (requests_.size() > stats_.outstandingPeak) stats_.outstandingPeak.set(requests_.size());
   return id;
@@ -96,7 +96,7 @@ int Requester::send(Instant now, Request& request, RequestId id) {
 
   --request.attemptsLeft;
   request.sentAt = now;
-  request.next = std::min(after(now, attemptTimeout(request.query)), request.deadline);
+  schedule(request, std::min(after(now, attemptTimeout(request.query)), request.deadline));
   int status = transport_.send(bytes, port.smLid, port.smSl, request.next - now);
   if (status != kOk) {
     ++stats_.sendFailures;
@@ -121,9 +121,14 @@ void Requester::lastAttempt(RequestId id) {
   endIfPointless(found->second);
 }
 
+void Requester::schedule(Request& request, Instant at) {
+  request.next = at;
+  due_ = std::min(due_, at);
+}
+
 /** Nobody wants it, and every attempt was answered BUSY: the next run() ends it. */
 void Requester::endIfPointless(Request& request) {
-  if (request.unwanted && request.unanswered == 0) request.next = request.sentAt;
+  if (request.unwanted && request.unanswered == 0) schedule(request, request.sentAt);
 }
 
 void Requester::disown(const Gid& mgid, const Gid& portGid, uint8_t bits) {
@@ -263,8 +268,8 @@ void Requester::onMad(Instant now, const ReceivedMad& received) {
     if (!request.query.repeatable && !request.unwanted) {
       // BUSY says that nothing was executed, so even this Set may be sent again.
       request.attemptsLeft = 1;
-      request.next = std::min(after(request.sentAt, options_.requestTimeout / options_.attempts),
-                              request.deadline);
+      schedule(request, std::min(after(request.sentAt, options_.requestTimeout / options_.attempts),
+                                 request.deadline));
     }
     endIfPointless(request);
     return;
@@ -296,9 +301,15 @@ void Requester::finish(Instant now, RequestId id, const Outcome& outcome) {
 
 void Requester::run(Instant now) {
   forget(now);
+  if (now < due_) return;
+  due_ = kNever;
   std::vector<RequestId> due;
   for (auto& [id, request] : requests_) {
-    if (request.next <= now) due.push_back(id);
+    if (request.next <= now) {
+      due.push_back(id);
+    } else {
+      due_ = std::min(due_, request.next);
+    }
   }
   // In the order in which they began, so that a run is reproducible.
   std::sort(due.begin(), due.end());
@@ -329,12 +340,6 @@ void Requester::run(Instant now) {
     outcome.unresolved = request.unanswered > 0;
     finish(now, id, outcome);
   }
-}
-
-Instant Requester::nextDeadline() const {
-  Instant next = kNever;
-  for (const auto& [id, request] : requests_) next = std::min(next, request.next);
-  return next;
 }
 
 }  // namespace rxib::sa

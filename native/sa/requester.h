@@ -80,7 +80,8 @@ class Requester {
   void onMad(Instant now, const ReceivedMad& mad);
   /** Repeats and ends what is due. */
   void run(Instant now);
-  Instant nextDeadline() const;
+  /** Never later than the next thing due; sometimes earlier, since an answer moves nothing. */
+  Instant nextDeadline() const { return due_; }
 
   size_t outstanding() const { return requests_.size(); }
 
@@ -107,7 +108,8 @@ class Requester {
   };
 
   int send(Instant now, Request& request, RequestId id);
-  static void endIfPointless(Request& request);
+  void schedule(Request& request, Instant at);
+  void endIfPointless(Request& request);
   void finish(Instant now, RequestId id, const Outcome& outcome);
   void retire(Instant now, Request& request);
   void forget(Instant now);
@@ -124,6 +126,7 @@ class Requester {
   std::unordered_map<uint32_t, Attempt> attempts_;
   std::deque<uint32_t> answered_;                   // oldest first, bounded by count
   std::deque<std::pair<Instant, uint32_t>> ended_;  // oldest first, bounded by time
+  Instant due_ = kNever;                            // nothing is due before
   RequestId lastRequest_ = 0;
   uint32_t nextTransaction_;
 };

@@ -215,7 +215,8 @@ TEST("sa asks: no more under way than the window, and groups get their turns") {
   options.delay = ms(1);
   Lab lab(options, narrow);
   for (HandleId id = 1; id <= 1000; ++id) lab.a->ask(id, pathsFrom(lab.gid(0)));
-  lab.a->client.join(lab.driver.now(), 5000, rxib::test::joinSpec(1), &lab.a->sink);
+  lab.a->client.join(lab.driver.now(), 5000, std::make_unique<JoinSpec>(rxib::test::joinSpec(1)),
+                     &lab.a->sink);
   lab.driver.advance(ms(10));
   CHECK(!lab.a->sink.statuses(5000).empty());
   lab.driver.advance(ms(10000));
@@ -337,7 +338,7 @@ TEST("sa asks: the record of a group that the port holds, and of no other") {
   CHECK(!lab.a->client.memberRecord(group).has_value());
   sa::JoinSpec spec = rxib::test::joinSpec(1);
   spec.record.mgid.bytes[1] = 0x15;  // of the SA's own signature only other scopes may be asked for
-  lab.a->client.join(lab.driver.now(), 1, spec, &lab.a->sink);
+  lab.a->client.join(lab.driver.now(), 1, std::make_unique<JoinSpec>(spec), &lab.a->sink);
   lab.a->slot.wake();
   lab.driver.advance(Duration{0});
   CHECK_EQ(lab.a->sink.told(1), "0");

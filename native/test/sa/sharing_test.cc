@@ -342,7 +342,9 @@ TEST("sa: detach frees the handles of one sink and leaves the others alone") {
   world.client.attach(&other);
   world.stats.joinsStarted.set(5);
   world.stats.handlesAlive.set(5);
-  for (uint8_t i = 1; i <= 4; ++i) world.client.join(world.now, 100u + i, joinSpec(i), &other);
+  for (uint8_t i = 1; i <= 4; ++i) {
+    world.client.join(world.now, 100u + i, std::make_unique<JoinSpec>(joinSpec(i)), &other);
+  }
   world.run();
   for (size_t i = 0; i < 4; ++i) world.transport.answer(SentMad{world.transport.sent[i]});
   const HandleId mine = world.member(1);

@@ -120,7 +120,7 @@ class World final : private Waker {
   }
 
   HandleId join(const sa::JoinSpec& spec) {
-    client.join(now, ++lastHandle_, spec, &sink);
+    client.join(now, ++lastHandle_, std::make_unique<JoinSpec>(spec), &sink);
     return lastHandle_;
   }
   HandleId join(uint8_t group, uint8_t bits = kFullMember) { return join(joinSpec(group, bits)); }
