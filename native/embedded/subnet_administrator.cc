@@ -145,10 +145,7 @@ int SubnetAdministrator::addPort(KnownPort port) {
 
 void SubnetAdministrator::restart() {
   groups_.clear();
-  freeMlids_.clear();
-  for (uint32_t place = 0; place < mlids() * options_.groupsPerMlid; ++place) {
-    freeMlids_.insert(freeMlids_.end(), place);
-  }
+  freeMlids_.reset(mlids() * options_.groupsPerMlid);
   assignedSerial_ = 0;
   services_.clear();
   subscriptions_.clear();
@@ -383,10 +380,10 @@ SaAnswer SubnetAdministrator::query(const SaMad& request, const McMemberRecord& 
   };
 
   const int wantedPort = onePort ? findPortByGuid(wanted.portGid) : -1;
-  const auto range = askedFor(mask, McComponent::kMgid)
-                         ? groups_.equal_range(wanted.mgid)
-                         : std::make_pair(groups_.cbegin(), groups_.cend());
-  for (auto entry = range.first; entry != range.second; ++entry) {
+  const bool oneGroup = askedFor(mask, McComponent::kMgid);
+  for (const Gid& mgid : oneGroup ? std::vector<Gid>{wanted.mgid} : groups()) {
+    const auto entry = groups_.find(mgid);
+    if (entry == groups_.end()) continue;
     const Group& group = entry->second;
     if (askedFor(mask, McComponent::kMlid) && wanted.mlid != group.record.mlid) continue;
     if (!tableHolds(asking.pkeys, group.record.pkey)) continue;
@@ -555,10 +552,9 @@ void SubnetAdministrator::removeMember(Groups::iterator group, int port, uint8_t
 }
 
 void SubnetAdministrator::forgetMembershipsOf(int portIndex) {
-  for (auto group = groups_.begin(); group != groups_.end();) {
-    const auto next = std::next(group);
+  for (const Gid& mgid : groups()) {
+    const auto group = groups_.find(mgid);
     if (group->second.members.count(portIndex) != 0) removeMember(group, portIndex, 0xf);
-    group = next;
   }
 }
 
@@ -584,28 +580,29 @@ bool SubnetAdministrator::isPortGid(const Gid& gid) const {
 
 bool SubnetAdministrator::takeMlid(uint16_t wanted, Group& group) {
   // A client may ask for an MLID, even with the bit not in its mask; else the lowest is given.
-  auto taken = freeMlids_.end();
+  std::optional<uint32_t> taken;
   if (wanted >= kFirstMlid && wanted - kFirstMlid < static_cast<int>(mlids())) {
-    for (uint32_t turn = 0; turn < options_.groupsPerMlid && taken == freeMlids_.end(); ++turn) {
-      taken = freeMlids_.find(turn * mlids() + (wanted - kFirstMlid));
+    for (uint32_t turn = 0; turn < options_.groupsPerMlid && !taken; ++turn) {
+      const uint32_t place = turn * mlids() + (wanted - kFirstMlid);
+      if (freeMlids_.take(place)) taken = place;
     }
   }
-  if (taken == freeMlids_.end()) taken = freeMlids_.begin();
-  if (taken == freeMlids_.end()) return false;
+  if (!taken) taken = freeMlids_.takeLowest();
+  if (!taken) return false;
   group.mlidPlace = *taken;
   group.record.mlid = static_cast<uint16_t>(kFirstMlid + group.mlidPlace % mlids());
-  freeMlids_.erase(taken);
   return true;
 }
 
 void SubnetAdministrator::eraseGroup(Groups::iterator group) {
-  freeMlids_.insert(group->second.mlidPlace);
+  freeMlids_.giveBack(group->second.mlidPlace);
   groups_.erase(group);
 }
 
 std::vector<Member> SubnetAdministrator::members() const {
   std::vector<Member> all;
-  for (const auto& [mgid, group] : groups_) {
+  for (const Gid& mgid : groups()) {
+    const Group& group = groups_.at(mgid);
     for (const auto& [port, membership] : group.members) {
       all.push_back(
           {mgid, ports_[static_cast<size_t>(port)].gid, group.record.mlid, membership.joinState});
@@ -616,7 +613,9 @@ std::vector<Member> SubnetAdministrator::members() const {
 
 std::vector<Gid> SubnetAdministrator::groups() const {
   std::vector<Gid> all;
+  all.reserve(groups_.size());
   for (const auto& entry : groups_) all.push_back(entry.first);
+  std::sort(all.begin(), all.end());
   return all;
 }
 

@@ -6,7 +6,7 @@
 #include <cstdint>
 #include <map>
 #include <optional>
-#include <set>
+#include <unordered_map>
 #include <vector>
 
 #include "codec/gid.h"
@@ -14,6 +14,7 @@
 #include "codec/mad.h"
 #include "codec/mc_member_record.h"
 #include "core/clock.h"
+#include "embedded/free_places.h"
 #include "embedded/known_port.h"
 #include "embedded/service_registry.h"
 
@@ -82,6 +83,7 @@ class SubnetAdministrator {
   static codec::SaMad refusal(const codec::SaMad& request, uint16_t status);
 
   std::vector<Member> members() const;
+  /** MGIDs, in the order that every list of groups has. */
   std::vector<Gid> groups() const;
   size_t groupCount() const { return groups_.size(); }
   size_t memberCount() const;
@@ -99,7 +101,7 @@ class SubnetAdministrator {
     bool wellKnown = false;             // the SM's own, survives its members
     uint32_t mlidPlace = 0;             // to be given back
   };
-  using Groups = std::map<Gid, Group>;
+  using Groups = std::unordered_map<Gid, Group, GidHash>;
 
   struct Subscription {
     int port = 0;
@@ -135,7 +137,7 @@ class SubnetAdministrator {
   Groups groups_;
   // A place is an MLID's turn: all MLIDs once, then all of them again, groupsPerMlid times.
   uint32_t mlids() const { return std::min(options_.mlidPool, kMlidsThere); }
-  std::set<uint32_t> freeMlids_;
+  FreePlaces freeMlids_;
   uint32_t assignedSerial_ = 0;
   ServiceRegistry services_;
   std::vector<Subscription> subscriptions_;
