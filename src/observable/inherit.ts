@@ -25,7 +25,7 @@ export function broadcastMgidOf(record: Readonly<McMemberRecordInit>): string {
   return formatGid(mgid);
 }
 
-/** The request with what its record leaves out taken from the record of the broadcast group. */
+/** The request, still to be sealed, with what its record leaves out taken from the record of the broadcast group. */
 export function inheriting<C>(
   request: ResolvedJoinRequest<C>,
   broadcast: McMemberRecord,
@@ -44,11 +44,11 @@ export function inheriting<C>(
     ...(rate === 0 || given.rateSelector !== undefined ? {} : { rate, rateSelector: 'exactly' }),
     ...given,
   };
-  return Object.freeze({
+  return {
     ...request,
     record: Object.freeze(record),
     componentMask: recordComponentMask(record),
-  });
+  };
 }
 
 /**

@@ -12,33 +12,18 @@ import type { MulticastErrorDetails } from '../errors/multicast-error.js';
 import { RESET_REASONS } from '../errors/reset-reason.js';
 import { wrapThrown } from '../errors/wrap-thrown.js';
 import { inheriting, lookUpBroadcast } from './inherit.js';
-import { currentChain, noteOrigin, outsideOfChains } from './rejoin-chain.js';
+import { currentChain, outsideOfChains, sealRequest } from './rejoin-chain.js';
 import { requestOf } from './join-request.js';
 import { resolveJoinRequest } from './resolve-join-request.js';
 import type { Resolution } from './resolve-join-request.js';
 import { clientScope } from './sa-client.js';
 import type { ClientScope } from './sa-client.js';
 
-/** A completion without what is not as its type says, since the seam is open to anyone. */
-function wellFormed(completion: JoinCompletion | undefined): Partial<JoinCompletion> {
-  const { saStatus, fields, reason, message, ...rest } = (completion ??
-    {}) as Partial<JoinCompletion>;
-  return {
-    ...rest,
-    ...(Number.isInteger(saStatus) && Number(saStatus) >= 0 ? { saStatus: Number(saStatus) } : {}),
-    ...(Array.isArray(fields) ? { fields } : {}),
-    ...(reason !== undefined && RESET_REASONS.includes(reason) ? { reason } : {}),
-    ...(typeof message === 'string' && message !== '' ? { message } : {}),
-  };
-}
-
 /** One subscription: one join, one handle, freed exactly once. */
 class Join<C> {
   readonly #subscriber: Subscriber<MulticastEvent<C | undefined>>;
   #request: ResolvedJoinRequest<C | undefined>;
   readonly #scope: ClientScope | undefined;
-  /** What this join is called while a client waits for it. */
-  readonly #what: string;
   /** Boxed, since whether there is a handle must not depend on what a provider takes for one. */
   #handle: { readonly value: MulticastHandle } | undefined;
   #ended = false;
@@ -57,7 +42,6 @@ class Join<C> {
     this.#subscriber = subscriber;
     this.#request = resolution.request;
     this.#mgid = resolution.request.record.mgid;
-    this.#what = `membership of ${this.#mgid ?? resolution.request.group ?? 'a group'}`;
     this.#scope = resolution.client === undefined ? undefined : clientScope(resolution.client);
   }
 
@@ -87,6 +71,12 @@ class Join<C> {
       return;
     }
     if (this.#ended) this.unsubscribe();
+  }
+
+  /** What this join is called while a client waits for it. */
+  get #what(): string {
+    const { record, group } = this.#request;
+    return `membership of ${record.mgid ?? group ?? 'a group'}`;
   }
 
   #leaveScope(): void {
@@ -146,15 +136,16 @@ class Join<C> {
   }
 
   #complete(completion: JoinCompletion): void {
-    const { status, record, saStatus, fields, reason, message, cause, addressHandle } =
-      wellFormed(completion);
+    // The seam is open to anyone, so nothing is taken for what its type says.
+    const given = completion as Partial<JoinCompletion> | undefined;
+    const status = given?.status;
+    const record = given?.record;
     if (this.#ended) {
       this.#drop('rx-ib-multicast:late-completion', { status });
     } else if (status === undefined || !Number.isInteger(status)) {
       this.#failProtocol(`a completion with the status ${String(status)}, which is no integer`);
     } else if (status !== 0) {
-      const details = this.#details({ status, saStatus, fields, reason, cause });
-      this.#fail(new MulticastError(message ?? failureMessage(details), details));
+      this.#failWith({ ...given, status });
     } else if (this.#joined) {
       this.#drop('rx-ib-multicast:duplicate-completion', { status });
     } else if (typeof record !== 'object' || (record as unknown) === null) {
@@ -167,6 +158,7 @@ class Join<C> {
       this.#mgid = record.mgid;
       const request = this.#request;
       const { context } = request;
+      const addressHandle = given?.addressHandle;
       this.#subscriber.next(
         addressHandle === undefined
           ? { type: 'joined', status: 0, record, request, context }
@@ -177,6 +169,18 @@ class Join<C> {
 
   #details(of: MulticastErrorDetails): MulticastErrorDetails {
     return { device: this.#request.device, port: this.#request.port, mgid: this.#mgid, ...of };
+  }
+
+  #failWith({ status, saStatus, fields, reason, message, cause }: JoinCompletion): void {
+    const details = this.#details({
+      status,
+      saStatus: Number.isInteger(saStatus) && Number(saStatus) >= 0 ? saStatus : undefined,
+      fields: Array.isArray(fields) ? fields : undefined,
+      reason: reason !== undefined && RESET_REASONS.includes(reason) ? reason : undefined,
+      cause,
+    });
+    const told = typeof message === 'string' && message !== '' ? message : failureMessage(details);
+    this.#fail(new MulticastError(told, details));
   }
 
   #failProtocol(what: string): void {
@@ -308,7 +312,7 @@ export function joinMulticast$<C>(
       subscriber.error(misuse);
       return;
     }
-    noteOrigin(resolution.request, origin);
+    sealRequest(resolution.request, origin);
     const join = new Join(subscriber, resolution);
     subscriber.add(join);
     if (subscriber.closed) return;
@@ -317,7 +321,7 @@ export function joinMulticast$<C>(
         join.refuse(resolution.refusal.thrown);
       } else if (resolution.inherit) {
         join.startInheriting((request) => {
-          noteOrigin(request, origin);
+          sealRequest(request, origin);
         });
       } else {
         join.start();

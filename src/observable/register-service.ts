@@ -15,7 +15,7 @@ import { serviceComponentMask } from '../records/service-record.js';
 import type { ServiceRecordInit } from '../records/service-record.js';
 import { checkPlace, choosePlace, PLACE_OPTIONS } from './place.js';
 import type { Place, PlaceOptions } from './place.js';
-import { currentChain, noteOrigin, outsideOfChains } from './rejoin-chain.js';
+import { currentChain, outsideOfChains, sealRequest } from './rejoin-chain.js';
 import type { Pin } from './rejoin-chain.js';
 
 /** A service to be registered, and where. */
@@ -214,14 +214,13 @@ export function registerService$(service: Arg<ServiceRegistration>): Observable<
       provider: MulticastProvider;
       device?: string;
       port?: number;
-    }): ResolvedServiceRequest =>
-      Object.freeze({
-        provider: place.provider,
-        ...(place.device === undefined ? {} : { device: place.device }),
-        ...(place.port === undefined ? {} : { port: place.port }),
-        record,
-        componentMask,
-      });
+    }): ResolvedServiceRequest => ({
+      provider: place.provider,
+      ...(place.device === undefined ? {} : { device: place.device }),
+      ...(place.port === undefined ? {} : { port: place.port }),
+      record,
+      componentMask,
+    });
     let place: Place;
     let refusal: { readonly thrown: unknown } | undefined;
     try {
@@ -239,7 +238,7 @@ export function registerService$(service: Arg<ServiceRegistration>): Observable<
       };
     }
     const request = at(place);
-    noteOrigin(request, origin);
+    sealRequest(request, origin);
     const registration = new Registration(subscriber, place, request);
     subscriber.add(() => {
       registration.dispose();

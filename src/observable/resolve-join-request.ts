@@ -6,7 +6,7 @@ import { checkJoinRequest } from './join-request.js';
 import type { Pin } from './rejoin-chain.js';
 import { clientScope, unregisteredError } from './sa-client.js';
 
-/** A request ready for its provider, or the failure that keeps it from starting. */
+/** A request, still to be sealed, for its provider, or the failure that keeps it from starting. */
 export interface Resolution<C> {
   readonly request: ResolvedJoinRequest<C | undefined>;
   readonly client: SaClient | undefined;
@@ -16,7 +16,7 @@ export interface Resolution<C> {
   readonly refusal: { readonly thrown: unknown } | undefined;
 }
 
-/** A resolved request until its place is chosen; frozen then. */
+/** A resolved request until its place is chosen. */
 type PlaceableRequest<C> = Omit<ResolvedJoinRequest<C>, 'device' | 'port'> & {
   device?: string;
   port?: number;
@@ -66,15 +66,15 @@ export function resolveJoinRequest<C>(given: JoinRequest<C>, pin: Pin | undefine
       record,
     });
   } catch (thrown) {
-    return { request: Object.freeze(resolved()), client, inherit, refusal: { thrown } };
+    return { request: resolved(), client, inherit, refusal: { thrown } };
   }
   const request = resolved();
   try {
     const chosen = pin === undefined ? provider.resolvePort?.(request) : undefined;
     if (chosen?.device !== undefined) request.device = chosen.device;
     if (chosen?.port !== undefined) request.port = chosen.port;
-    return { request: Object.freeze(request), client, inherit, refusal: undefined };
+    return { request, client, inherit, refusal: undefined };
   } catch (thrown) {
-    return { request: Object.freeze(request), client, inherit, refusal: { thrown } };
+    return { request, client, inherit, refusal: { thrown } };
   }
 }

@@ -1,6 +1,6 @@
 import { inspect } from 'node:util';
-import { asyncScheduler, catchError, map, Observable, Subject, takeUntil, tap, timer } from 'rxjs';
-import type { SchedulerLike } from 'rxjs';
+import { asyncScheduler, Observable } from 'rxjs';
+import type { Observer, SchedulerLike, Subscriber, Subscription, Unsubscribable } from 'rxjs';
 import type { LifecycleEvent } from '../contract/event.js';
 import { MulticastError } from '../errors/multicast-error.js';
 import { RejoinChain } from '../observable/rejoin-chain.js';
@@ -34,9 +34,6 @@ export interface RejoinPolicy {
   /** Default `asyncScheduler`. */
   scheduler?: SchedulerLike | undefined;
 }
-
-/** Takes the place of a failure when the time for the next attempt has come. */
-const AGAIN = Symbol('again');
 
 type CheckedPolicy = { [K in keyof RejoinPolicy]-?: NonNullable<RejoinPolicy[K]> };
 
@@ -147,6 +144,80 @@ class OutageClock {
   }
 }
 
+/** One subscription: at any time an attempt, or a timer for the next one. */
+class Rejoining<E extends LifecycleEvent> implements Observer<E>, Unsubscribable {
+  readonly #subscriber: Subscriber<E>;
+  readonly #scheduler: SchedulerLike;
+  readonly #clock: OutageClock;
+  readonly #chain = new RejoinChain();
+  readonly #source: Observable<E>;
+  #attempt: Subscriber<E> | undefined;
+  #timer: Subscription | undefined;
+  #subscribing = false;
+  #due = false;
+
+  constructor(subscriber: Subscriber<E>, source: Observable<E>, policy: CheckedPolicy) {
+    this.#subscriber = subscriber;
+    this.#scheduler = policy.scheduler;
+    this.#clock = new OutageClock(policy);
+    this.#source = new Observable((attempt) => {
+      // Noted before it is under way, so that what it emits at once can end it.
+      this.#attempt = attempt;
+      return this.#chain.run(() => source.subscribe(attempt));
+    });
+  }
+
+  join(): void {
+    // A scheduler may run the timer of a failing join at once; the loop then takes the next turn,
+    // since `retry` and every other form of recursion would pile the attempts up on the stack.
+    this.#due = true;
+    if (this.#subscribing) return;
+    this.#subscribing = true;
+    while (this.#due && !this.#subscriber.closed) {
+      this.#due = false;
+      this.#source.subscribe(this);
+    }
+    this.#subscribing = false;
+  }
+
+  // What an attempt tells.
+
+  next(event: E): void {
+    if (event.type === 'joined') this.#clock.joined();
+    this.#chain.observe(event);
+    this.#subscriber.next(event);
+  }
+
+  error(error: unknown): void {
+    // All of the attempt is over before the next one is thought of.
+    this.#attempt?.unsubscribe();
+    let delay: number;
+    try {
+      delay = this.#clock.failed(error);
+    } catch (told) {
+      this.#subscriber.error(told);
+      return;
+    }
+    if (this.#subscriber.closed) return;
+    const timer = this.#scheduler.schedule(() => {
+      this.join();
+    }, delay);
+    // A scheduler may have run it at once, and then there may be a later one.
+    if (!timer.closed) this.#timer = timer;
+    if (this.#subscriber.closed) timer.unsubscribe();
+  }
+
+  complete(): void {
+    this.#subscriber.complete();
+  }
+
+  /** The teardown of the subscription. */
+  unsubscribe(): void {
+    this.#timer?.unsubscribe();
+    this.#attempt?.unsubscribe();
+  }
+}
+
 /**
  * Joins again after a reset, and after the failures that commonly follow one, with a growing delay.
  *
@@ -165,57 +236,8 @@ export function rejoinOnReset(
   const checked = checkPolicy(policy);
   return <E extends LifecycleEvent>(source: Observable<E>) =>
     new Observable<E>((subscriber) => {
-      const clock = new OutageClock(checked);
-      const chain = new RejoinChain();
-      const unsubscribed$ = new Subject<void>();
-      subscriber.add(() => {
-        unsubscribed$.next();
-      });
-      const chained$ = new Observable<E>((attempt) => chain.run(() => source.subscribe(attempt)));
-      const attempt$ = chained$.pipe(
-        tap((event) => {
-          if (event.type === 'joined') clock.joined();
-          chain.observe(event);
-        }),
-        catchError((error: unknown) =>
-          timer(clock.failed(error), checked.scheduler).pipe(map((): typeof AGAIN => AGAIN)),
-        ),
-        takeUntil(unsubscribed$),
-      );
-
-      let subscribing = false;
-      let due = false;
-      const join = (): void => {
-        // A scheduler may run the timer of a failing join at once; the loop then takes the next turn,
-        // since `retry` and every other form of recursion would pile the attempts up on the stack.
-        due = true;
-        if (subscribing) return;
-        subscribing = true;
-        while (due && !subscriber.closed) {
-          due = false;
-          joinOnce();
-        }
-        subscribing = false;
-      };
-      const joinOnce = (): void => {
-        let ended = true;
-        attempt$.subscribe({
-          next: (event) => {
-            if (event !== AGAIN) {
-              subscriber.next(event);
-              return;
-            }
-            ended = false;
-            join();
-          },
-          error: (error: unknown) => {
-            subscriber.error(error);
-          },
-          complete: () => {
-            if (ended) subscriber.complete();
-          },
-        });
-      };
-      join();
+      const rejoining = new Rejoining(subscriber, source, checked);
+      subscriber.add(rejoining);
+      rejoining.join();
     });
 }
