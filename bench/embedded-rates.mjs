@@ -1,7 +1,7 @@
 // Joins and frees through joinMulticast$ on the embedded fabric: native/bench/engine_bench.cc is
 // the same without JavaScript. A process of its own; see contestant.mjs.
 //
-//   node --expose-gc bench/embedded-rates.mjs GROUPS
+//   node bench/embedded-rates.mjs GROUPS
 
 import { embeddedFabric, joinMulticast$ } from '../dist/index.js';
 import { passes } from './contestant.mjs';
@@ -16,8 +16,6 @@ for (let i = 0; i < 5; i += 1) await leaveAll(provider, await joinAll(warmUp, jo
 
 const requests = requestsFor(provider, groups);
 await passes(async () => {
-  // The garbage of one pass is not charged to the next.
-  globalThis.gc?.();
   const start = performance.now();
   const subscriptions = await joinAll(requests, joinMulticast$);
   const joined = performance.now();

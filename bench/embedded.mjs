@@ -12,7 +12,7 @@ export async function measureEmbedded() {
     const results = await compete({
       commands: [
         [ENGINE, groups],
-        [process.execPath, '--expose-gc', RATES, groups],
+        [process.execPath, RATES, groups],
       ],
       rounds,
     });

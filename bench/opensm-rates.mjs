@@ -1,7 +1,7 @@
 // Joins and leaves through joinMulticast$ and umad() against the subnet manager of a simulated
 // fabric: native/bench/umad_peer.c does the same without us. A process of its own; see contestant.mjs.
 //
-//   node --expose-gc bench/opensm-rates.mjs WINDOW GROUPS
+//   node bench/opensm-rates.mjs WINDOW GROUPS
 
 import { joinMulticast$, umad } from '../dist/index.js';
 import { passes } from './contestant.mjs';
@@ -38,7 +38,6 @@ function latencies() {
 for (let i = 0; i < 5; i += 1) await leaveAll(provider, await joinAll(requests, joinMulticast$));
 
 await passes(async () => {
-  globalThis.gc?.();
   const start = performance.now();
   const members = await joinAll(requests, joinMulticast$);
   const joined = performance.now();

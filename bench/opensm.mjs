@@ -40,7 +40,7 @@ async function measureOn(fabric) {
     const results = await compete({
       commands: [
         [PEER, port.device, String(port.port), String(port.smLid), gid, window, GROUPS],
-        [process.execPath, '--expose-gc', RATES, window, GROUPS],
+        [process.execPath, RATES, window, GROUPS],
       ],
       rounds: ROUNDS,
       env: hosts,
