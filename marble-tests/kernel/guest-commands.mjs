@@ -71,6 +71,20 @@ export function receiver(device, mgid, qkey, { messages = 1, limitMs = 15_000 } 
   return { attached, received };
 }
 
+/** The package's program; `line` is the first that it prints, `ended` its exit code. */
+export function commandLine(...args) {
+  const program = fileURLToPath(new URL('../../dist/cli/main.js', import.meta.url));
+  const child = spawn(process.execPath, [program, ...args], {
+    stdio: ['ignore', 'pipe', 'inherit'],
+  });
+  const ended = new Promise((resolve) => child.once('close', resolve));
+  const line = new Promise((resolve, reject) => {
+    createInterface({ input: child.stdout }).once('line', resolve);
+    void ended.then((code) => reject(new Error(`it ended with ${code} and said nothing`)));
+  });
+  return { child, line, ended };
+}
+
 /** Runs member.mjs with a job; resolves with its exit and what it printed. */
 export function member(job, { uid } = {}) {
   const child = spawn(

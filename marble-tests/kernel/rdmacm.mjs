@@ -16,6 +16,7 @@ import { check, delay, equal, note, runChecks, truth, until } from './checks.mjs
 import {
   addBond,
   addDevice,
+  commandLine,
   failOver,
   ip,
   member,
@@ -411,6 +412,24 @@ check('a device that goes and comes back is joined again, whoever noticed', asyn
   await settled();
 });
 
+check('a device that was never reached goes, comes back, and is joined', async () => {
+  await addDevice('rxe4', 'veth4');
+  const at = { provider, device: 'rxe4', port: 1, group: '239.7.12.1' };
+  equal((await failure(at)).code, 'EADDRNOTAVAIL', 'without an address');
+  const { reasons, end } = portEvents();
+  await removeDevice('rxe4');
+  await until(() => reasons.includes('device-removed'), 'the removal in diagnostics');
+  end();
+  equal((await failure(at)).code, 'ENODEV', 'without the device');
+  await rdma('link', 'add', 'rxe4', 'type', 'rxe', 'netdev', 'veth4');
+  await ip('addr', 'add', '10.80.0.1/24', 'dev', 'veth4');
+  const seen = watch(at);
+  await seen.type('joined');
+  seen.subscription.unsubscribe();
+  await settled();
+  await removeDevice('rxe4');
+});
+
 check('a device that goes while joins and leaves go on', async () => {
   const ends = {};
   let going = true;
@@ -472,6 +491,19 @@ check('an unprivileged user; a process that unsubscribes ends by itself', async 
   const { code, lines } = await member({ group: '239.7.6.1', end: 'unsubscribe' }, { uid: 65534 })
     .ended;
   equal([code, lines[0]?.type, lines[0]?.provider], [0, 'joined', 'rdmacm'], 'what nobody gets');
+});
+
+check('the command line joins through the kernel, and leaves at a signal', async () => {
+  const group = '239.7.6.3';
+  const cli = commandLine('join', group, '--json');
+  const event = JSON.parse(await cli.line);
+  equal(
+    [event.type, event.mgid, kernelGroups()],
+    ['joined', '::ffff:ef07:603', { [group]: 1 }],
+    'it',
+  );
+  cli.child.kill('SIGTERM');
+  equal([await cli.ended, kernelGroups()], [143, {}], 'its end');
 });
 
 check('without /dev/infiniband/rdma_cm: ENODEV that says which module to load', async () => {

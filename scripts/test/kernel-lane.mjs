@@ -61,7 +61,7 @@ function copyPackage(image, folder, tools) {
     );
   }
   const modules = join(root, 'node_modules');
-  for (const name of ['rxjs', 'tslib', 'node-gyp-build']) {
+  for (const name of ['rxjs', 'tslib', 'node-gyp-build', 'commander']) {
     image.copyFolder(join(modules, name), `/app/node_modules/${name}`, (path) =>
       // rxjs comes in many forms, of which node loads one.
       name === 'rxjs' ? /\/rxjs\/(dist\/cjs\/.*\.js|package\.json)$/.test(path) : true,
