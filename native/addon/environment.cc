@@ -24,6 +24,10 @@ namespace {
 // JavaScript has the loop to itself again after so much dispatching.
 constexpr Duration kDispatchBudget = std::chrono::milliseconds{4};
 
+// A loop that is woken for each completion of a burst spends more on waking than on the
+// completions.
+constexpr Duration kHandOverDelay{200};
+
 // Joins and frees that JavaScript makes in one go reach the engine together; flush() ends the wait.
 constexpr int kGather = 64;
 
@@ -82,6 +86,7 @@ Napi::Value Environment::openPort(const Napi::CallbackInfo& info) {
   settings.sa = readSaOptions(options);
   settings.sa.seed = unpredictable();
   settings.sa.gather = kGather;
+  settings.sa.handOverDelay = kHandOverDelay;
   settings.pollInterval = milliseconds(numberOr(options, "pollIntervalMs", 250));
   exitDrain_ = std::max(exitDrain_, milliseconds(numberOr(options, "exitDrainMs", 2000)));
 
@@ -98,6 +103,8 @@ Napi::Value Environment::openPort(const Napi::CallbackInfo& info) {
     }
     if (ManualDriver* driver = opened.host->manual()) {
       settings.sa.seed = static_cast<uint64_t>(numberOr(options, "seed", 1));
+      // Completions are taken at every instant, and nobody is to be woken.
+      settings.sa.handOverDelay = Duration{0};
       opened.port = std::make_shared<OpenSaPort>(std::move(transport), settings.sa, *driver);
     } else {
       opened.port = std::make_shared<OpenSaPort>(std::move(transport), settings.sa);

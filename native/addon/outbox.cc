@@ -41,9 +41,12 @@ void Outbox::wakeLocked() {
 
 void Outbox::complete(Completion completion) {
   std::lock_guard<std::mutex> lock(mutex_);
-  if (closed_) return;
-  completions_.push_back(std::move(completion));
-  wakeLocked();
+  if (!closed_) completions_.push_back(std::move(completion));
+}
+
+void Outbox::handOver() {
+  std::lock_guard<std::mutex> lock(mutex_);
+  if (!completions_.empty()) wakeLocked();
 }
 
 void Outbox::diagnose(uint32_t port, const Diagnostic& diagnostic) {

@@ -34,7 +34,9 @@ class Outbox final {
 
   // On an engine's thread.
 
+  /** It lies there until the loop is woken, by handOver() or for another reason. */
   void complete(Completion completion);
+  void handOver();
   void diagnose(uint32_t port, const Diagnostic& diagnostic);
   void settled();
 
@@ -76,13 +78,21 @@ class PortSink final : public CompletionSink {
   PortSink(std::shared_ptr<Outbox> outbox, uint32_t port)
       : outbox_(std::move(outbox)), port_(port) {}
 
-  void complete(Completion completion) override { outbox_->complete(std::move(completion)); }
+  void complete(Completion completion) override {
+    ++waiting_;
+    outbox_->complete(std::move(completion));
+  }
+  void handOver() override {
+    if (std::exchange(waiting_, size_t{0}) > 0) outbox_->handOver();
+  }
+  size_t waiting() const override { return waiting_; }
   void diagnose(const Diagnostic& diagnostic) override { outbox_->diagnose(port_, diagnostic); }
   void settled() override { outbox_->settled(); }
 
  private:
   const std::shared_ptr<Outbox> outbox_;
   const uint32_t port_;
+  size_t waiting_ = 0;  // the engine's
 };
 
 }  // namespace rxib::addon

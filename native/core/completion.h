@@ -53,11 +53,16 @@ struct Diagnostic {
   ResetReason reason = ResetReason::kNone;
 };
 
-/** Receives completions on the engine's thread. Must not block and must not call the engine. */
+/** Receives completions while the engine runs. Must not block and must not call the engine. */
 class CompletionSink {
  public:
   virtual ~CompletionSink() = default;
+  /** The reader may get to know of it no sooner than handOver(). */
   virtual void complete(Completion completion) = 0;
+  /** The engine calls it soon after complete(): once for several, where more are about to come. */
+  virtual void handOver() {}
+  /** Completions since the last handOver(). */
+  virtual size_t waiting() const { return 0; }
   virtual void diagnose(const Diagnostic& diagnostic) = 0;
   /** The engine's unsettled() may have turned false. */
   virtual void settled() = 0;

@@ -149,6 +149,7 @@ void Channel::loop() {
     client_.takeEvents();
     client_.takePortReports();
     for (Command& command : commands) execute(command);
+    for (const auto& sink : sinks_) sink->handOver();
     bool nowSettled = false;
     {
       std::lock_guard<std::mutex> lock(mutex_);

@@ -48,6 +48,8 @@ class Client final : public MadTransport::Listener {
   /** Whether a freed handle has not yet left a fabric that could be told. */
   bool unsettled() const { return unsettledGroups_ > 0 || (usable() && asker_.unsettled()); }
 
+  bool expectsAnswers() const { return requester_.outstanding() > 0; }
+
   void onMad(const ReceivedMad& mad) override;
   void onPortEvent(const PortEvent& event) override;
 

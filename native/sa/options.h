@@ -25,6 +25,9 @@ struct Options {
   // How many joins and frees may gather before the engine is set to work. Whoever sets more than
   // one calls flush() when no more are coming.
   int gather = 1;
+  // How long a completion may wait for others while answers are outstanding, before its reader is
+  // woken: that costs as much as several completions.
+  Duration handOverDelay{0};
   // How often a leave is tried again after its first request ended without success.
   int leaveRetries = 3;
   // How long an attempt that was never answered is remembered, so that a late success is noticed.

@@ -4,9 +4,16 @@
 #include <utility>
 
 namespace rxib::sa {
+namespace {
+
+// So many completions do not wait for more.
+constexpr size_t kHandOverMost = 16;
+
+}  // namespace
 
 Port::Port(std::unique_ptr<MadTransport> transport, const Options& options)
     : gather_(options.gather),
+      handOverDelay_(options.handOverDelay),
       transport_(std::move(transport)),
       client_(*transport_, options, stats_) {}
 
@@ -125,6 +132,7 @@ void Port::execute(Instant now, Command& command) {
       sinks_.push_back(std::move(command.owned));
       break;
     case Command::Kind::kDetach:
+      command.owned->handOver();
       client_.detach(now, command.owned.get());
       sinks_.erase(std::remove(sinks_.begin(), sinks_.end(), command.owned), sinks_.end());
       // While others stay, they may be about to join again what a reset took from them.
@@ -150,6 +158,19 @@ void Port::execute(Instant now, Command& command) {
   }
 }
 
+/** Hands completions over, unless more are about to come; then says until when that is put off. */
+Instant Port::handOver(Instant now) {
+  size_t waiting = 0;
+  for (const auto& sink : sinks_) waiting += sink->waiting();
+  if (waiting == 0) return kNever;
+  if (waitingSince_ == kNever) waitingSince_ = now;
+  const Instant limit = after(waitingSince_, handOverDelay_);
+  if (now < limit && waiting < kHandOverMost && client_.expectsAnswers()) return limit;
+  for (const auto& sink : sinks_) sink->handOver();
+  waitingSince_ = kNever;
+  return kNever;
+}
+
 Instant Port::run(Instant now) {
   std::vector<Command> commands;
   {
@@ -159,7 +180,8 @@ Instant Port::run(Instant now) {
     if (!commands.empty()) busy_ = true;
   }
   for (Command& command : commands) execute(now, command);
-  const Instant next = client_.run(now);
+  Instant next = client_.run(now);
+  next = std::min(next, handOver(now));
   bool nowSettled = false;
   {
     std::lock_guard<std::mutex> lock(mutex_);

@@ -58,13 +58,16 @@ class Port final : public Machine, public Engine {
 
   void push(Command command);
   void execute(Instant now, Command& command);
+  Instant handOver(Instant now);
 
   const int gather_;
+  const Duration handOverDelay_;
   std::unique_ptr<MadTransport> transport_;
   PortStats stats_;
   Client client_;
   Waker* waker_ = nullptr;
   std::vector<std::shared_ptr<CompletionSink>> sinks_;  // the machine's
+  Instant waitingSince_ = kNever;                       // completions wait in the sinks
 
   mutable std::mutex mutex_;
   mutable std::condition_variable settled_;

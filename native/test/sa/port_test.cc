@@ -6,6 +6,8 @@
 #include <mutex>
 #include <set>
 #include <thread>
+#include <utility>
+#include <vector>
 
 #include "model_sa.h"
 #include "world.h"
@@ -75,6 +77,96 @@ TEST("sa port: unsettled from the call on, and settled() exactly when that ends"
   world.driver.advance(ms(60000));
   CHECK_EQ(world.sink->settledCalls, 3);
   CHECK_EQ(world.port->stats().groups.get(), 0u);
+}
+
+/** Keeps the completions that are handed over apart from those that only lie there. */
+class PatientSink final : public CompletionSink {
+ public:
+  void complete(Completion) override { ++waiting_; }
+  void handOver() override {
+    if (waiting_ > 0) batches.push_back(std::exchange(waiting_, size_t{0}));
+  }
+  size_t waiting() const override { return waiting_; }
+  void diagnose(const Diagnostic&) override {}
+  void settled() override {}
+
+  std::vector<size_t> batches;
+
+ private:
+  size_t waiting_ = 0;
+};
+
+/** Answers joins one after the other, `pause` apart. */
+struct PatientPort : ManualPort {
+  explicit PatientPort(Duration pause) : ManualPort(patientOptions()) {
+    port->attach(patient);
+    transport->script = [this, pause](const SentMad& mad) {
+      last = std::max(last, transport->now()) + pause;
+      transport->deliver(received(model.execute(mad), mad.lid), last);
+      return kOk;
+    };
+  }
+  static sa::Options patientOptions() {
+    sa::Options options = quietOptions();
+    options.handOverDelay = Duration{200};
+    return options;
+  }
+  void join(int count) {
+    for (int i = 1; i <= count; ++i) {
+      port->join(static_cast<HandleId>(i), joinSpec(static_cast<uint8_t>(i)), patient.get());
+    }
+  }
+  std::shared_ptr<PatientSink> patient = std::make_shared<PatientSink>();
+  Instant last{};
+};
+
+TEST("sa port: a completion is handed over at once when no answer is outstanding") {
+  PatientPort world(Duration{500});
+  world.join(1);
+  world.driver.advance(Duration{499});
+  CHECK(world.patient->batches.empty());
+  world.driver.advance(Duration{1});
+  CHECK(world.patient->batches == std::vector<size_t>({1}));
+}
+
+TEST("sa port: completions of answers that follow each other closely are handed over together") {
+  PatientPort world(Duration{50});
+  world.join(3);
+  world.driver.advance(Duration{149});
+  CHECK(world.patient->batches.empty());
+  world.driver.advance(Duration{1});
+  CHECK(world.patient->batches == std::vector<size_t>({3}));
+}
+
+TEST("sa port: a completion does not wait longer than the delay for an answer that stays out") {
+  PatientPort world(Duration{1000});
+  world.join(2);
+  world.driver.advance(Duration{1199});
+  CHECK(world.patient->batches.empty());
+  world.driver.advance(Duration{1});
+  CHECK(world.patient->batches == std::vector<size_t>({1}));
+  world.driver.advance(Duration{800});
+  CHECK(world.patient->batches == std::vector<size_t>({1, 1}));
+}
+
+TEST("sa port: sixteen completions wait for no more") {
+  PatientPort world(Duration{1});
+  world.join(20);
+  world.driver.advance(Duration{19});
+  CHECK(world.patient->batches == std::vector<size_t>({16}));
+  world.driver.advance(Duration{1});
+  CHECK(world.patient->batches == std::vector<size_t>({16, 4}));
+}
+
+TEST("sa port: what waits for a sink that is detached is handed over before it goes") {
+  PatientPort world(Duration{100});
+  world.join(2);
+  world.driver.advance(Duration{100});
+  CHECK(world.patient->batches.empty());
+  world.port->detach(world.patient);
+  world.driver.advance(Duration{0});
+  CHECK(world.patient->batches == std::vector<size_t>({1}));
+  CHECK_EQ(world.patient.use_count(), 1);
 }
 
 TEST("sa port: a port that goes down has nobody left who could be told") {
