@@ -30,9 +30,12 @@ export type {
 } from './contract/provider.js';
 export type { AddressHandle, GlobalRoute } from './contract/address-handle.js';
 export type {
+  GroupEvent,
   GroupNews,
   GroupNewsCallback,
   GroupNewsCompletion,
+  GroupsLostEvent,
+  GroupsSubscribedEvent,
   QueryCallback,
   QueryCompletion,
   ResolvedQuery,
@@ -54,6 +57,7 @@ export { RESET_REASONS } from './errors/reset-reason.js';
 export type { ResetReason } from './errors/reset-reason.js';
 export { saStatusName } from './errors/sa-status.js';
 export { joinMulticast$ } from './observable/join-multicast.js';
+export { groupEvents$ } from './observable/group-events.js';
 export { queryGroups$, queryMembers$, queryPath$, queryServices$ } from './observable/query.js';
 export type { QueryOptions } from './observable/query.js';
 export type { PlaceOptions } from './observable/place.js';

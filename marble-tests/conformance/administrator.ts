@@ -18,7 +18,7 @@ const ANSWER_MS = 10_000;
 
 const NATIVE_TESTS = fileURLToPath(new URL('../../native/test', import.meta.url));
 // A build of its own, since the plain one may be under way at the same time.
-const PEER = join(NATIVE_TESTS, 'build/peer/sa-peer');
+export const PEER = join(NATIVE_TESTS, 'build/peer/sa-peer');
 
 /** Compiles native/test/tools/sa_peer.cc, unless it is there. */
 export function buildPeer(): void {

@@ -1,8 +1,10 @@
 import { afterAll, afterEach, beforeAll } from 'vitest';
 import { startFabric } from '../../scripts/fabric/simulator.mjs';
 import type { FabricOptions, SimulatedFabric } from '../../scripts/fabric/simulator.mjs';
+import type { SaPortOptions } from '../../src/contract/provider.js';
 import type { McMemberRecordInit } from '../../src/records/mc-member-record.js';
 import { MemberProcess } from './member-process.js';
+import { hearingReports } from './reports.js';
 
 /** The fields that create a group. */
 export const creation = {
@@ -56,6 +58,14 @@ export function withFabric(options: FabricOptions, each = false) {
     member: async (host = 'Hca2'): Promise<MemberProcess> => {
       const member = await MemberProcess.start(current().env(host));
       members.push(member);
+      return member;
+    },
+    /** A process that hears reports and watches groups as `id`. One on a host at a time. */
+    watcher: async (id: string, provider?: SaPortOptions): Promise<MemberProcess> => {
+      const member = await MemberProcess.start(hearingReports(current().env('Hca2')));
+      members.push(member);
+      await member.command('watch', { id, provider });
+      await member.sequence(id, ['subscribed']);
       return member;
     },
     /** The MGIDs of the groups that ports have joined, without OpenSM's own. */

@@ -13,6 +13,7 @@ export interface Said {
   type: string;
   status?: number;
   record?: McMemberRecord;
+  mgid?: string;
   reason?: string;
   code?: string;
   saStatusName?: string;
@@ -59,7 +60,8 @@ export class MemberProcess {
       this.said.push(said);
       if (said.id !== undefined) {
         const words = this.#words.get(said.id) ?? [];
-        words.push([said.type, said.reason ?? said.code].filter((word) => word).join(' '));
+        const { type, mgid, reason, code } = said;
+        words.push([type, mgid ?? reason ?? code].filter((word) => word).join(' '));
         this.#words.set(said.id, words);
       }
       // Looking may be dear; after a burst of messages it is done once.

@@ -73,6 +73,17 @@ const commands = {
       }),
     );
   },
+  /** Emits what groupEvents$ does, through a client of its own. */
+  watch({ id, provider }) {
+    const client = page.registerSaClient({ provider: providerFor(provider) });
+    subscriptions.set(
+      id,
+      page.groupEvents$(client).subscribe({
+        next: ({ type, mgid, reason }) => post(plain({ id, type, mgid, reason })),
+        error: (error) => post({ id, type: 'failed', code: error.code, message: error.message }),
+      }),
+    );
+  },
   /** Several commands in one turn of the loop. */
   together({ list }) {
     for (const command of list) perform(command);

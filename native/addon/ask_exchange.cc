@@ -3,6 +3,8 @@
 #include <algorithm>
 
 #include "addon/values.h"
+#include "codec/inform_info.h"
+#include "sa/subscription.h"
 
 namespace rxib::addon {
 namespace {
@@ -29,12 +31,14 @@ std::shared_ptr<const SaRequest> readOptional(const Napi::Object& from, const ch
 }  // namespace
 
 AskSpec readAsk(const Napi::Object& ask) {
+  if (const double trap = numberOr(ask, "trap", 0); trap != 0) {
+    return sa::subscriptionTo(static_cast<uint16_t>(trap));
+  }
   AskSpec spec;
   spec.make = readSaRequest(ask.Get("make").As<Napi::Object>());
   spec.undo = readOptional(ask, "undo");
   spec.probe = readOptional(ask, "probe");
   spec.lease = milliseconds(numberOr(ask, "leaseMs", 1e300));
-  spec.trap = static_cast<uint16_t>(numberOr(ask, "trap", 0));
   return spec;
 }
 
@@ -53,7 +57,10 @@ Napi::Value tablesOf(Napi::Env env, const std::vector<Completion>& completions) 
     out.Set("stride", Napi::Number::New(env, static_cast<double>(table->stride)));
     out.Set("count", Napi::Number::New(env, static_cast<double>(table->count)));
     out.Set("truncated", Napi::Boolean::New(env, table->truncated));
-    out.Set("notice", Napi::Boolean::New(env, table->notice));
+    Notice notice;
+    if (table->notice && codec::unpackNotice(table->bytes.data(), table->bytes.size(), notice)) {
+      out.Set("reportedGidWords", gidWords(env, codec::noticeGid(notice)));
+    }
     tables.Set(i, out);
   }
   return tables;

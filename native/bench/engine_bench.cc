@@ -146,6 +146,7 @@ class GrantingTransport final : public MadTransport {
   }
   const PortState& port() const override { return port_; }
   void watch(bool) override {}
+  int wantReports(bool) override { return kOk; }
   void stop() override {}
 
  private:

@@ -59,6 +59,12 @@ class MadTransport {
    */
   virtual void watch(bool wanted) = 0;
 
+  /**
+   * Whether the SA's reports are to arrive among the answers. kOk, or kEBUSY: only one program on a
+   * port can have them, and another one has.
+   */
+  virtual int wantReports(bool wanted) = 0;
+
   /** Ends every thread of the transport; requests outstanding are dropped. Idempotent. */
   virtual void stop() = 0;
 };

@@ -325,6 +325,16 @@ void FabricState::loseSm() {
   nextService_ = kNever;
 }
 
+int FabricState::wantReports(const std::shared_ptr<Endpoint>& client, bool wanted) {
+  const auto& clients = ports[static_cast<size_t>(client->port)].clients;
+  const bool taken = std::any_of(clients.begin(), clients.end(), [&](const auto& other) {
+    return other != client && other->wantsReports;
+  });
+  if (wanted && taken) return kEBUSY;
+  client->wantsReports = wanted;
+  return kOk;
+}
+
 void FabricState::close(const std::shared_ptr<Endpoint>& client) {
   client->waker = nullptr;
   client->inbox.clear();

@@ -66,6 +66,8 @@ struct FabricState {
   Instant run(Instant now);
   int send(const std::shared_ptr<Endpoint>& client, const codec::MadBytes& mad,
            uint16_t destinationLid);
+  /** As at a kernel: one client of a port has its reports, whatever others want. */
+  int wantReports(const std::shared_ptr<Endpoint>& client, bool wanted);
   void close(const std::shared_ptr<Endpoint>& client);
 
   /** The port, or nullptr for a number out of range or a removed device. */

@@ -48,6 +48,11 @@ class EmbeddedTransport final : public MadTransport {
     if (wanted) refresh();
   }
 
+  int wantReports(bool wanted) override {
+    std::lock_guard<std::mutex> lock(state_->mutex);
+    return state_->wantReports(client_, wanted);
+  }
+
   void stop() override {
     std::lock_guard<std::mutex> lock(state_->mutex);
     if (stopped_) return;

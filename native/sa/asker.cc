@@ -173,7 +173,7 @@ void Asker::onOutcome(Instant now, RequestId id, const Outcome& outcome) {
   } else if (ask.sink == nullptr) {
     // Freed while it was being made.
     const bool refused = outcome.kind == Outcome::Kind::kAnswered && outcome.saStatus != 0 &&
-                         !outcome.unresolved && ask.leaseEnds == kNever;
+                         !outcome.unresolved && !ask.stood;
     if (refused) {
       erase(ask);
     } else {
@@ -189,6 +189,7 @@ void Asker::onOutcome(Instant now, RequestId id, const Outcome& outcome) {
     }
     if (work == Ask::Work::kRenew && outcome.kind == Outcome::Kind::kAnswered &&
         outcome.saStatus == codec::kSaOk) {
+      if (std::exchange(ask.interrupted, false)) complete(ask, Completion{}, false);
       stand(now, ask);
       return;
     }
@@ -227,6 +228,7 @@ void Asker::onMade(Instant now, Ask& ask, const Outcome& outcome) {
 /** It stands, as of now. */
 void Asker::stand(Instant now, Ask& ask) {
   ask.state = Ask::State::kStanding;
+  ask.stood = true;
   ask.leaseEnds = after(now, ask.spec.lease);
   ask.renewAt = ask.spec.lease == Duration::max() ? kNever : after(now, ask.spec.lease / 2);
   scheduleCheck(now, ask);
@@ -234,7 +236,9 @@ void Asker::stand(Instant now, Ask& ask) {
 
 void Asker::scheduleCheck(Instant now, Ask& ask) {
   Instant check = kNever;
-  if (ask.spec.probe != nullptr && options_.auditInterval != Duration{0}) {
+  // Subscriptions can't be looked at; one made anew is the same one where it stands already.
+  const bool checked = ask.spec.probe != nullptr || ask.spec.trap != 0;
+  if (checked && options_.auditInterval != Duration{0}) {
     std::uniform_real_distribution<double> jitter(0.8, 1.2);
     const auto pause =
         std::chrono::duration_cast<Duration>(options_.auditInterval * jitter(random_));
@@ -281,6 +285,11 @@ void Asker::onUndone(Instant, Ask& ask, const Outcome& outcome) {
   erase(ask);
 }
 
+bool Asker::wantsReports() const {
+  return std::any_of(asks_.begin(), asks_.end(),
+                     [](const auto& entry) { return entry.second->spec.trap != 0; });
+}
+
 void Asker::onNotice(uint16_t trap, const RecordTable& notice) {
   std::vector<HandleId> concerned;
   for (const auto& [id, ask] : asks_) {
@@ -317,6 +326,18 @@ void Asker::lose(Ask& ask, ResetReason reason) {
   complete(ask, std::move(completion), true);
 }
 
+/** A subscription outlives resets: it is made anew as soon and as often as it takes. */
+void Asker::interrupt(Ask& ask, ResetReason reason) {
+  checkAt(ask, kNever);
+  queue(ask, Ask::Work::kRenew);
+  if (std::exchange(ask.interrupted, true)) return;
+  Completion completion;
+  completion.status = kENETRESET;
+  completion.reason = reason;
+  ++stats_.resets;
+  complete(ask, std::move(completion), false);
+}
+
 void Asker::reset(Instant now, ResetReason reason, int refusal) {
   std::vector<HandleId> ids;
   for (const auto& [id, ask] : asks_) ids.push_back(id);
@@ -333,7 +354,11 @@ void Asker::reset(Instant now, ResetReason reason, int refusal) {
         break;
       case Ask::State::kStanding:
         abandon(now, ask);
-        lose(ask, reason);
+        if (ask.spec.trap != 0 && refusal != kENODEV) {
+          interrupt(ask, reason);
+        } else {
+          lose(ask, reason);
+        }
         break;
       case Ask::State::kUndoing:
         if (refusal == kENODEV) {

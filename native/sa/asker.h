@@ -37,6 +37,8 @@ class Asker {
 
   bool owns(RequestId id) const { return requests_.count(id) != 0; }
   void onOutcome(Instant now, RequestId id, const Outcome& outcome);
+  /** Whether there is a subscription, or what is left of one. */
+  bool wantsReports() const;
   /** A notice has come: told to every handle that stands for its trap. */
   void onNotice(uint16_t trap, const RecordTable& notice);
 
@@ -67,7 +69,9 @@ class Asker {
     RequestId request = kNoRequest;
     bool inLine = false;
     bool mayStand = false;  // a request to make it may have been executed
-    int failures = 0;       // of undoing
+    bool stood = false;
+    bool interrupted = false;  // a subscription that a reset took and that does not stand again yet
+    int failures = 0;          // of undoing
     Instant check = kNever;
     Instant renewAt = kNever;
     Instant leaseEnds = kNever;
@@ -82,6 +86,7 @@ class Asker {
   void complete(Ask& ask, Completion completion, bool over);
   void fail(Ask& ask, int status, std::optional<uint16_t> saStatus);
   void lose(Ask& ask, ResetReason reason);
+  void interrupt(Ask& ask, ResetReason reason);
   void stand(Instant now, Ask& ask);
   void scheduleCheck(Instant now, Ask& ask);
   bool sameThing(const Ask& a, const Ask& b) const;

@@ -17,6 +17,8 @@ uint8_t without(uint8_t bits, uint8_t removed) { return static_cast<uint8_t>(bit
 constexpr Duration kIdleWatch = std::chrono::seconds{1};
 // The smallest pause between two attempts to delete the same stale membership.
 constexpr Duration kStaleRetry = std::chrono::seconds{1};
+// More reports than a subnet manager has under way at a time to one port.
+constexpr size_t kReportMemory = 64;
 
 // The signatures of IPv4 and IPv6 in the MGIDs of IP over InfiniBand (RFC 4391).
 bool hasIpoibSignature(const Gid& mgid) {
@@ -94,7 +96,12 @@ void Client::ask(Instant now, HandleId id, const AskSpec& spec, CompletionSink* 
   watch();
   asked_ = true;
   lastAsk_ = now;
-  asker_.ask(now, id, spec, sink, refusal());
+  int status = refusal();
+  if (status == kOk && spec.trap != 0 && !reporting_) {
+    status = transport_.wantReports(true);
+    reporting_ = status == kOk;
+  }
+  asker_.ask(now, id, spec, sink, status);
 }
 
 bool Client::free(Instant now, HandleId id) {
@@ -482,6 +489,10 @@ void Client::beginProbe(Group& group, uint8_t joinState) {
 
 void Client::onOutcome(RequestId id, const Query& query, const Outcome& outcome) {
   if (asker_.owns(id)) {
+    // A subnet manager that has started anew counts its reports from the beginning again.
+    if (query.attribute() == static_cast<uint16_t>(codec::SaAttribute::kInformInfo)) {
+      reports_.clear();
+    }
     asker_.onOutcome(now_, id, outcome);
     return;
   }
@@ -978,17 +989,17 @@ void Client::onMad(const ReceivedMad& mad) {
   if (codec::unpackSaMad(mad.bytes.data(), mad.bytes.size(), report) &&
       report.managementClass == codec::kClassSubnAdm &&
       report.method == static_cast<uint8_t>(codec::SaMethod::kReport)) {
-    onReport(report, mad.sourceLid);
+    onReport(mad, report);
     return;
   }
   requester_.onMad(now_, mad);
 }
 
-/** A report is answered, or it would be repeated, and handed on. */
-void Client::onReport(const codec::SaMad& report, uint16_t sourceLid) {
+/** A report is answered, or it would be repeated, and handed on once. */
+void Client::onReport(const ReceivedMad& mad, const codec::SaMad& report) {
   Notice notice;
   if (report.attributeId != static_cast<uint16_t>(codec::SaAttribute::kNotice) ||
-      sourceLid != transport_.port().smLid) {
+      mad.sourceLid != transport_.port().smLid) {
     ++stats_.foreignReplies;
     return;
   }
@@ -999,7 +1010,11 @@ void Client::onReport(const codec::SaMad& report, uint16_t sourceLid) {
   codec::MadBytes bytes;
   codec::packSaMad(response, bytes);
   // Should it be lost, the report comes again; nobody would be helped by a failure here.
-  (void)transport_.send(bytes, sourceLid, transport_.port().smSl, Duration{0});
+  (void)transport_.send(bytes, mad.sourceLid, transport_.port().smSl, Duration{0});
+  // Our answer was lost, or too slow.
+  if (std::find(reports_.begin(), reports_.end(), mad.bytes) != reports_.end()) return;
+  reports_.push_back(mad.bytes);
+  if (reports_.size() > kReportMemory) reports_.pop_front();
   RecordTable table;
   table.bytes.assign(report.data.begin(), report.data.begin() + kNoticeSize);
   table.stride = kNoticeSize;
@@ -1019,6 +1034,10 @@ Instant Client::run(Instant now) {
   fillWindow();
   Instant next = std::min(poll, requester_.nextDeadline());
   next = std::min({next, nextAudit_, asker_.nextDeadline()});
+  if (reporting_ && !asker_.wantsReports()) {
+    reporting_ = false;
+    (void)transport_.wantReports(false);
+  }
   unwatchWhenIdle();
   next = std::min(next, unwatchAt_);
   if (!stale_.empty() && windowOpen()) next = std::min(next, stale_.begin()->first);

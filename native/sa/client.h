@@ -5,6 +5,7 @@
 // join-state bit.
 #pragma once
 
+#include <deque>
 #include <list>
 #include <map>
 #include <memory>
@@ -71,7 +72,7 @@ class Client final : public MadTransport::Listener {
   bool windowOpen() const;
   bool usable() const;
   int refusal() const;
-  void onReport(const codec::SaMad& report, uint16_t sourceLid);
+  void onReport(const ReceivedMad& mad, const codec::SaMad& report);
 
   // Work
   void beginJoin(Group& group);
@@ -144,6 +145,8 @@ class Client final : public MadTransport::Listener {
   bool sweeping_ = false;  // a loss was found: the rest of the port is being checked
   bool removed_ = false;
   bool watching_ = false;
+  bool reporting_ = false;                    // the transport hands reports over
+  std::deque<std::vector<uint8_t>> reports_;  // the latest, to know repeats by
   Instant unwatchAt_ = kNever;
   bool asked_ = false;
   Instant lastAsk_{};

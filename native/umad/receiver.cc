@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cerrno>
+#include <utility>
 
 #include "codec/byte_order.h"
 #include "codec/mad.h"
@@ -13,6 +14,7 @@ namespace {
 
 // Bounds how long stop() takes.
 constexpr int kReceiveMs = 50;
+constexpr uint8_t kResponseBit = 0x80;
 constexpr auto kFailurePause = std::chrono::milliseconds{100};
 // A message that does not fit stays in the kernel's queue and would block it for ever. SA answers
 // longer than one MAD are not ours to ask for, so this is generous.
@@ -81,6 +83,16 @@ void Receiver::expectOneLess() {
   if (owed_ > 0) --owed_;
 }
 
+void Receiver::retire(int agent) {
+  std::lock_guard<std::mutex> lock(mutex_);
+  retiring_ = agent;
+}
+
+bool Receiver::keep() {
+  std::lock_guard<std::mutex> lock(mutex_);
+  return std::exchange(retiring_, -1) >= 0;
+}
+
 bool Receiver::owed() const {
   std::lock_guard<std::mutex> lock(mutex_);
   return owed_ > 0;
@@ -123,6 +135,7 @@ void Receiver::loop() {
     {
       std::lock_guard<std::mutex> lock(mutex_);
       if (stopping_) return;
+      if (retiring_ >= 0) library_->unregisterAgent(port_, std::exchange(retiring_, -1));
     }
     const Outcome outcome = receive(kReceiveMs, true);
     if (outcome == Outcome::kMessage) offer();
@@ -160,9 +173,11 @@ Receiver::Outcome Receiver::receive(int timeoutMs, bool posting) {
         return Outcome::kFailed;
     }
   }
-  expectOneLess();
-  if (!posting || library_->status(buffer_.data()) != 0) return Outcome::kMessage;
   const auto* bytes = static_cast<const uint8_t*>(library_->mad(buffer_.data()));
+  const bool returned = library_->status(buffer_.data()) != 0;
+  // What others ask of us was never owed.
+  if (returned || (length > 3 && (bytes[3] & kResponseBit) != 0)) expectOneLess();
+  if (!posting || returned) return Outcome::kMessage;
   const auto size =
       std::min(static_cast<size_t>(std::max(length, 0)), buffer_.size() - headerSize_);
   const auto* address = reinterpret_cast<const uint8_t*>(&library_->address(buffer_.data())->lid);

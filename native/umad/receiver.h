@@ -41,6 +41,12 @@ class Receiver {
   /** It was not sent after all. */
   void expectOneLess();
   /**
+   * Unregisters an agent when nothing is being received: the simulator does not bear it otherwise.
+   */
+  void retire(int agent);
+  /** Whether the agent last retired is still registered; it then stays so. */
+  bool keep();
+  /**
    * Ends the thread and throws away what is still unread. What is still owed is waited for while it
    * keeps coming: the simulator crashes, or hangs at exit, when an answer comes for a closed port.
    * Idempotent.
@@ -77,6 +83,7 @@ class Receiver {
   std::condition_variable changed_;
   bool stopping_ = false;
   size_t owed_ = 0;
+  int retiring_ = -1;
   bool deviceGone_ = false;
   Waker* waker_ = nullptr;
   bool posted_ = false;  // since the last offer

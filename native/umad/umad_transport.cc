@@ -23,6 +23,8 @@ constexpr int kSmiQpn = 0;
 constexpr int kSaQkey = static_cast<int>(0x80010000u);
 constexpr int kPermissiveLid = 0xffff;
 constexpr uint8_t kRmppVersion = 1;
+constexpr uint8_t kNoRmpp = 0;
+constexpr size_t kMethodBits = 128;  // of an agent's method mask
 constexpr uint8_t kResponseBit = 0x80;
 // The kernel keeps a request longer than the SA client waits for its answer, so that the client's
 // timer, and never the kernel's, ends the attempt.
@@ -122,6 +124,26 @@ class UmadTransport final : public MadTransport {
     if (events_ == nullptr) refresh();
   }
 
+  int wantReports(bool wanted) override {
+    if (stopped_ || removed_) return kENODEV;
+    if (wanted == reporting_) return kOk;
+    if (!wanted) {
+      reporting_ = false;
+      receiver_.retire(reportAgent_);
+      return kOk;
+    }
+    reporting_ = receiver_.keep();
+    if (reporting_) return kOk;
+    // An agent of its own: this method mask is refused where another program has it, and that must
+    // not stand in the way of anything else.
+    long methods[kMethodBits / (8 * sizeof(long))] = {};
+    methods[0] = 1L << static_cast<unsigned>(codec::SaMethod::kReport);
+    reportAgent_ = library_->registerAgent(port_, codec::kClassSubnAdm, codec::kSaClassVersion,
+                                           kNoRmpp, methods);
+    reporting_ = reportAgent_ >= 0;
+    return reporting_ ? kOk : kEBUSY;
+  }
+
   void stop() override {
     if (stopped_) return;
     stopped_ = true;
@@ -131,6 +153,7 @@ class UmadTransport final : public MadTransport {
     receiver_.stop();
     if (smiAgent_ >= 0) library_->unregisterAgent(port_, smiAgent_);
     if (saAgent_ >= 0) library_->unregisterAgent(port_, saAgent_);
+    if (reporting_ || receiver_.keep()) library_->unregisterAgent(port_, reportAgent_);
     library_->closePort(port_);
     claim_.reset();
   }
@@ -336,6 +359,8 @@ class UmadTransport final : public MadTransport {
   std::vector<uint8_t> buffer_;  // one message to be sent: header and MAD
   int saAgent_ = -1;
   int smiAgent_ = -1;
+  int reportAgent_ = -1;
+  bool reporting_ = false;
   bool watching_ = false;
   bool stopped_ = false;
   bool removed_ = false;

@@ -15,6 +15,9 @@ export function ensurePackage() {
     const tsc = join(root, 'node_modules', 'typescript', 'bin', 'tsc');
     mkdirSync(made, { recursive: true });
     run(process.execPath, [tsc, '-p', '.', '--outDir', made], 'compiling the package');
+    // What the comments say to users stands in the declarations; the programs are a fifth smaller without.
+    const bare = ['--declaration', 'false', '--removeComments', '--noCheck'];
+    run(process.execPath, [tsc, '-p', '.', '--outDir', made, ...bare], 'taking comments out');
     chmodSync(join(made, 'cli', 'main.js'), 0o755);
     if (existsSync(dist)) renameSync(dist, old);
     renameSync(made, dist);

@@ -110,25 +110,29 @@ export interface NativeSaRequest {
   data: Uint8Array;
 }
 
-/** A question; or, with `undo`, something that stands until its handle is freed. */
-export interface NativeAsk {
-  make: NativeSaRequest;
-  undo?: NativeSaRequest;
-  /** Asks whether it still stands. */
-  probe?: NativeSaRequest;
-  /** Absent: for ever. */
-  leaseMs?: number;
-  /** The trap whose notices go to the handle. */
-  trap?: number;
-}
+/**
+ * A question; or, with `undo`, something that stands until its handle is freed. `trap` alone is a
+ * subscription to the reports of a trap.
+ */
+export type NativeAsk =
+  | {
+      make: NativeSaRequest;
+      undo?: NativeSaRequest;
+      /** Asks whether it still stands. */
+      probe?: NativeSaRequest;
+      /** Absent: for ever. */
+      leaseMs?: number;
+    }
+  | { trap: number };
 
-/** The records of an answer, `stride` bytes from one to the next, or a notice. */
+/** The records of an answer, `stride` bytes from one to the next, or a report. */
 export interface NativeTable {
   bytes: Uint8Array;
   stride: number;
   count: number;
   truncated: boolean;
-  notice: boolean;
+  /** Of a report: the GID it is about. */
+  reportedGidWords?: [number, number, number, number];
 }
 
 export interface NativePortOptions {

@@ -4,6 +4,8 @@ import { canonicalGid } from '../address/gid.js';
 import { canonicalMgid } from '../address/mgid.js';
 import { queryGroups$, queryMembers$, queryPath$, queryServices$ } from '../observable/query.js';
 import { parseDuration } from './durations.js';
+import { events } from './events-command.js';
+import type { EventsFlags } from './events-command.js';
 import { acceptedForm, fieldNumber } from './field-value.js';
 import { present } from './join-plan.js';
 import { declarePlace, placeOf } from './place-flags.js';
@@ -48,7 +50,13 @@ function lease(text: string): number {
   return milliseconds / 1000;
 }
 
-/** Declares `groups`, `members`, `path` and `service`; each tells its exit code to `ended`. */
+function endAfter(): Option {
+  return new Option('--for <duration>', 'end so long after the start (default: inf)').argParser(
+    (text) => parseDuration(text, { zero: 'at once', infinite: 'no end' }),
+  );
+}
+
+/** Declares `groups`, `members`, `path`, `events` and `service`; each tells its exit code to `ended`. */
 export function declareQueries(
   program: Command,
   terminal: Terminal,
@@ -95,6 +103,18 @@ export function declareQueries(
         const path$ = queryPath$(() => ({ sgid, dgid, ...place(flags) }));
         ended(await printRecords(path$, 'paths', flags.json === true, terminal));
       }),
+    declarePlace(program.command('events'), 'one JSON object per event and line')
+      .description('Tells of groups created and deleted until ended.')
+      .addOption(endAfter())
+      .addHelpText(
+        'after',
+        `
+Exit codes: 0 ended by --for, 1 the subscription failed, another program has the reports of the port
+for example, 2 wrong usage, 130 and 143 after SIGINT and SIGTERM.`,
+      )
+      .action(async (flags: EventsFlags) => {
+        ended(await events(flags, terminal, choose));
+      }),
     declarePlace(service.command('find'), RECORDS_JSON)
       .description('Lists the services that fit the flags; all of them without any.')
       .addOption(new Option('--service-id <number>', '64 bits, decimal or 0x hex').argParser(long))
@@ -123,11 +143,7 @@ export function declareQueries(
         ).argParser(lease),
       )
       .option('--rejoin', 'register again after a reset, with a growing delay (1s to 16s)')
-      .addOption(
-        new Option('--for <duration>', 'end so long after the start (default: inf)').argParser(
-          (text) => parseDuration(text, { zero: 'at once', infinite: 'no end' }),
-        ),
-      )
+      .addOption(endAfter())
       .addHelpText(
         'after',
         `

@@ -71,14 +71,32 @@ export interface GroupNews {
   readonly mgid: string;
 }
 
-/** What a provider reports about a subscription to group news. */
+/** What a provider reports about a subscription to group news. It gets any number of these, in order. */
 export interface GroupNewsCompletion {
-  /** 0: subscribed, or, with `news`, something has happened. ENETRESET: the subscription is lost. */
+  /**
+   * 0: subscribed, or, with `news`, something has happened. ENETRESET: the subscription is lost; the
+   * provider makes it anew and then says 0 again, unless the reason is `'device-removed'`. Otherwise a
+   * Linux errno, of either sign, and nothing comes after it.
+   */
   status: number;
   news?: GroupNews;
   saStatus?: number;
   reason?: ResetReason;
   message?: string;
+}
+
+/** What `groupEvents$` emits. */
+export type GroupEvent = GroupsSubscribedEvent | GroupsLostEvent | GroupNews;
+
+/** From now on news come; what happened before, also since a `lost`, nobody tells. */
+export interface GroupsSubscribedEvent {
+  readonly type: 'subscribed';
+}
+
+/** No news until the next `subscribed`. */
+export interface GroupsLostEvent {
+  readonly type: 'lost';
+  readonly reason: ResetReason;
 }
 
 export type GroupNewsCallback = (completion: GroupNewsCompletion) => void;

@@ -73,6 +73,15 @@ export const SERVICE_ADVICE: FailureAdvice = {
   'membership-lost': 'the subnet manager no longer knows the service',
 };
 
+/** What differs for a subscription to group news. */
+export const NEWS_ADVICE: FailureAdvice = {
+  EBUSY:
+    'another program on this port has the reports of the subnet administrator (srp_daemon is one that ' +
+    'takes them), and only one can; end it, or use another port',
+  EINVAL: 'the subnet manager refused the subscription',
+  EPROTO: 'the subnet manager answered with something that is no subscription',
+};
+
 function saAdvice(
   { saStatus, fields }: MulticastErrorDetails,
   special: FailureAdvice,

@@ -1,6 +1,7 @@
 import { ipoibMgid } from '../address/ipoib.js';
 import type { JoinCallback, MulticastHandle, PortInfo, PortWish } from '../contract/provider.js';
 import type {
+  GroupNewsCallback,
   QueryCallback,
   ResolvedQuery,
   ResolvedService,
@@ -13,6 +14,7 @@ import { QUERY_ADVICE, SERVICE_ADVICE } from '../errors/failure-message.js';
 import { componentMaskOf } from '../records/component-mask.js';
 import type { McMemberRecord } from '../records/mc-member-record.js';
 import { serviceComponentMask } from '../records/service-record.js';
+import { GroupWatch } from './group-watch.js';
 import { NativeProvider } from './native-provider.js';
 import type { PortPlace } from './native-provider.js';
 import { recordsOf, SA_METHODS, saRequest } from './sa-attributes.js';
@@ -109,6 +111,19 @@ export abstract class SaProvider extends NativeProvider {
             }),
       });
     });
+  }
+
+  watchGroups(
+    request: { device?: string; port?: number },
+    callback: GroupNewsCallback,
+  ): MulticastHandle {
+    const place = this.placeOf(request);
+    return new GroupWatch(this.openedPort(place.device, place.port), place, callback);
+  }
+
+  override freeMulticast(handle: MulticastHandle): void {
+    if (!(handle instanceof GroupWatch)) super.freeMulticast(handle);
+    else for (const one of handle.handles.splice(0)) super.freeMulticast(one);
   }
 
   memberRecord(

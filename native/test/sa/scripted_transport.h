@@ -79,6 +79,8 @@ class ScriptedTransport final : public MadTransport {
   std::vector<SentMad> sent;
   PortState state;
   std::vector<bool> watchCalls;
+  std::vector<bool> reportCalls;
+  int reportStatus = kOk;  // what asking for reports gives
   bool stopped = false;
 
   Instant now() const { return now_; }
@@ -149,6 +151,10 @@ class ScriptedTransport final : public MadTransport {
 
   const PortState& port() const override { return state; }
   void watch(bool wanted) override { watchCalls.push_back(wanted); }
+  int wantReports(bool wanted) override {
+    reportCalls.push_back(wanted);
+    return wanted ? reportStatus : static_cast<int>(kOk);
+  }
   void stop() override { stopped = true; }
 
   bool keep = true;  // false: `sent` stays empty, for long runs

@@ -25,6 +25,7 @@ using rdma::abi::UmadPort;
 constexpr int kPortFd = 7;
 constexpr uint8_t kResponseBit = 0x80;
 constexpr uint8_t kSmpClass = 0x81;
+constexpr int kReport = 0x06;
 
 StrictFakeUmad* current = nullptr;
 
@@ -173,12 +174,25 @@ rdma::UmadLibrary StrictFakeUmad::table() {
     const int version = managementClass == kSmpClass ? 1 : 2;
     if (port != kPortFd || managementClass == current->refusedClass_) return -EINVAL;
     if (classVersion != version) current->violate("wrong class version");
-    if (methodMask != nullptr) current->violate("a method mask would take requests from others");
+    const bool reports = methodMask != nullptr;
+    if (reports) {
+      constexpr size_t kLongs = 16 / sizeof(long);
+      if (managementClass != codec::kClassSubnAdm || methodMask[0] != 1L << kReport ||
+          std::any_of(methodMask + 1, methodMask + kLongs, [](long bits) { return bits != 0; })) {
+        current->violate("a method mask would take requests from others");
+      }
+      if (current->reportsHeld_) {
+        errno = EINVAL;
+        return -EPERM;
+      }
+    }
     if (managementClass == kSmpClass && rmppVersion != 0) return -EINVAL;
     for (const auto& [id, agent] : current->agents_) {
-      if (agent.managementClass == managementClass) current->violate("a class registered twice");
+      if (agent.managementClass == managementClass && agent.hasReports == reports) {
+        current->violate("a class registered twice");
+      }
     }
-    current->agents_[++current->nextAgent_] = {managementClass, rmppVersion, {}};
+    current->agents_[++current->nextAgent_] = {managementClass, rmppVersion, reports, {}};
     return current->nextAgent_;
   };
   t.unregisterAgent = [](int, int agent) {
@@ -375,6 +389,26 @@ bool StrictFakeUmad::deliver(std::vector<uint8_t> mad, uint16_t sourceLid) {
     return true;
   }
   return false;
+}
+
+bool StrictFakeUmad::deliverReport(std::vector<uint8_t> mad, uint16_t sourceLid) {
+  std::lock_guard<std::mutex> lock(mutex_);
+  for (const auto& [id, agent] : agents_) {
+    if (!agent.hasReports) continue;
+    queue({id, 0, sourceLid, std::move(mad)});
+    return true;
+  }
+  return false;
+}
+
+void StrictFakeUmad::holdReports(bool held) {
+  std::lock_guard<std::mutex> lock(mutex_);
+  reportsHeld_ = held;
+}
+
+size_t StrictFakeUmad::agents() const {
+  std::lock_guard<std::mutex> lock(mutex_);
+  return agents_.size();
 }
 
 void StrictFakeUmad::expire() {

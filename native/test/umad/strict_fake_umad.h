@@ -44,6 +44,10 @@ class StrictFakeUmad {
   void failOpen(int error) { openError_ = error; }
   /** No agent for this class. */
   void refuseClass(int managementClass) { refusedClass_ = managementClass; }
+  /** Another program has the method mask for reports, or gives it back. */
+  void holdReports(bool held);
+  /** Agents registered at present. */
+  size_t agents() const;
 
   // The wire.
 
@@ -71,6 +75,8 @@ class StrictFakeUmad {
    * and ends it; without one it is dropped, and false returned. `length` below 0: all of it.
    */
   bool deliver(std::vector<uint8_t> mad, uint16_t sourceLid);
+  /** A request from the wire, for whoever has the mask of its method; false: for nobody. */
+  bool deliverReport(std::vector<uint8_t> mad, uint16_t sourceLid);
   /** The kernel gives up every pending SA request: each sender gets a header with status 110. */
   void expire();
   size_t pending() const;
@@ -90,6 +96,7 @@ class StrictFakeUmad {
   struct Agent {
     int managementClass = 0;
     uint8_t rmppVersion = 0;
+    bool hasReports = false;
     std::map<uint32_t, Sent> pending;  // by the low half of the transaction id
   };
 
@@ -105,6 +112,7 @@ class StrictFakeUmad {
   bool initFails_ = false;
   int openError_ = 0;
   int refusedClass_ = -1;
+  bool reportsHeld_ = false;
 
   mutable std::mutex mutex_;
   std::condition_variable arrived_;

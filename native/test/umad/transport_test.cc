@@ -833,6 +833,79 @@ TEST("umad port: a device that is taken away is a removal, without verbs too") {
   bench.close();
 }
 
+std::vector<uint8_t> reportOf(uint32_t transactionId) {
+  codec::MadBytes bytes = request(transactionId, 0x06);
+  codec::write16(bytes.data() + 16, 0x02);
+  return {bytes.begin(), bytes.end()};
+}
+
+TEST("umad reports: come to an agent of their own, as long as they are wanted") {
+  Bench bench;
+  MadTransport& transport = bench.open();
+  const size_t usual = bench.fake.agents();
+  CHECK(!bench.fake.deliverReport(reportOf(1), 1));
+  CHECK_EQ(transport.wantReports(true), kOk);
+  CHECK_EQ(transport.wantReports(true), kOk);
+  CHECK_EQ(bench.fake.agents(), usual + 1);
+  CHECK(bench.fake.deliverReport(reportOf(2), 1));
+  CHECK(bench.pollUntil([&] { return bench.listener.mads.size() == 1; }));
+  CHECK_EQ(int{bench.listener.mads[0].bytes[3]}, 0x06);
+  CHECK_EQ(bench.listener.mads[0].sourceLid, 1);
+  CHECK_EQ(transport.wantReports(false), kOk);
+  CHECK(bench.pollUntil([&] { return bench.fake.agents() == usual; }));
+  CHECK(!bench.fake.deliverReport(reportOf(3), 1));
+  bench.close();
+}
+
+TEST("umad reports: wanted again at once, they are not given up in between") {
+  Bench bench;
+  MadTransport& transport = bench.open();
+  for (int i = 0; i < 20; ++i) {
+    CHECK_EQ(transport.wantReports(true), kOk);
+    CHECK(bench.fake.deliverReport(reportOf(10), 1));
+    CHECK_EQ(transport.wantReports(false), kOk);
+  }
+  bench.close();
+}
+
+TEST("umad reports: EBUSY while another program has them, and everything else goes on") {
+  Bench bench;
+  MadTransport& transport = bench.open();
+  bench.fake.holdReports(true);
+  CHECK_EQ(transport.wantReports(true), kEBUSY);
+  CHECK_EQ(transport.send(request(5), 1, 0, milliseconds{100}), kOk);
+  bench.fake.expire();
+  bench.fake.holdReports(false);
+  CHECK_EQ(transport.wantReports(true), kOk);
+  // Closed while they are wanted, and while they are just not wanted any more.
+  bench.close();
+  bench.open();
+  CHECK_EQ(bench.transport->wantReports(true), kOk);
+  CHECK_EQ(bench.transport->wantReports(false), kOk);
+  bench.close();
+}
+
+TEST("umad reports: count as no answer that is owed") {
+  Bench bench;
+  MadTransport& transport = bench.open();
+  CHECK_EQ(transport.wantReports(true), kOk);
+  CHECK_EQ(transport.send(request(7), 1, 0, milliseconds{100}), kOk);
+  CHECK(bench.fake.deliverReport(reportOf(1), 1));
+  CHECK(bench.pollUntil([&] { return bench.listener.mads.size() == 1; }));
+  // The answer that is owed comes while the port is closed, and is waited for.
+  std::thread late([&] {
+    std::this_thread::sleep_for(milliseconds{30});
+    const codec::MadBytes answer = request(7, 0x81);
+    std::vector<uint8_t> mad(answer.begin(), answer.end());
+    codec::write64(mad.data() + 8, bench.fake.sent()[0].transactionId());
+    bench.fake.deliver(std::move(mad), 1);
+  });
+  bench.transport->stop();
+  late.join();
+  CHECK_EQ(bench.fake.pending(), size_t{0});
+  bench.close();
+}
+
 TEST("umad stop: with requests outstanding and answers on their way") {
   for (int round = 0; round < 20; ++round) {
     Bench bench;

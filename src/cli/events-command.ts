@@ -1,0 +1,71 @@
+import {
+  catchError,
+  firstValueFrom,
+  ignoreElements,
+  map,
+  merge,
+  NEVER,
+  of,
+  tap,
+  timer,
+} from 'rxjs';
+import type { GroupEvent } from '../contract/query.js';
+import { groupEvents$ } from '../observable/group-events.js';
+import { registerSaClient } from '../observable/sa-client.js';
+import { signalExitCode } from './exit-code.js';
+import { ASKED, FAILED, leave, leavesFailed } from './leaving.js';
+import type { Ending } from './leaving.js';
+import { placeOf } from './place-flags.js';
+import type { PlaceFlags } from './place-flags.js';
+import type { chooseProvider } from './provider-choice.js';
+import { explain } from './query-command.js';
+import type { Terminal } from './terminal.js';
+
+/** The flags of `events`, read and checked. Durations are milliseconds. */
+export interface EventsFlags extends PlaceFlags {
+  readonly for?: number;
+}
+
+function eventLine(event: GroupEvent, elapsedMs: number): string {
+  const time = `${(elapsedMs / 1000).toFixed(3)}s`.padStart(10);
+  const type = event.type.padEnd('subscribed'.length);
+  const detail = 'mgid' in event ? event.mgid : 'reason' in event ? event.reason : '';
+  return `${time}  ${type}  ${detail}`.trimEnd();
+}
+
+/** Prints group events, and resolves with the exit code once the subscription is ended. */
+export async function events(
+  flags: EventsFlags,
+  terminal: Terminal,
+  choose: typeof chooseProvider,
+): Promise<number> {
+  const start = performance.now();
+  const place = placeOf(flags, terminal, choose);
+  const { provider } = place;
+  let failure: unknown;
+  const events$ = groupEvents$(registerSaClient(place)).pipe(
+    tap((event) => {
+      terminal.print(
+        flags.json === true ? JSON.stringify(event) : eventLine(event, performance.now() - start),
+      );
+    }),
+    ignoreElements(),
+    catchError((error: unknown) => {
+      failure = error;
+      return of(FAILED);
+    }),
+  );
+  const limit = flags.for ?? Infinity;
+  const ending: Ending = await firstValueFrom(
+    merge(
+      terminal.signals$.pipe(map(() => ASKED)),
+      terminal.outputEnd$.pipe(map(() => ASKED)),
+      limit === Infinity ? NEVER : timer(limit).pipe(map(() => ASKED)),
+      events$,
+    ),
+  );
+  if (failure !== undefined) explain(failure, terminal);
+  await leave(provider, ending, leavesFailed(provider), terminal);
+  // The first signal decides, also one that came while the subscription was being ended.
+  return firstValueFrom(merge(terminal.signals$.pipe(map(signalExitCode)), of(ending.code)));
+}
