@@ -20,16 +20,24 @@ const NATIVE_TESTS = fileURLToPath(new URL('../../native/test', import.meta.url)
 // A build of its own, since the plain one may be under way at the same time.
 export const PEER = join(NATIVE_TESTS, 'build/peer/sa-peer');
 
-/** Compiles native/test/tools/sa_peer.cc, unless it is there. */
-export function buildPeer(): void {
+/** Compiles native/test/tools/sa_peer.cc, or another tool of that folder, unless it is there. */
+export function buildPeer(tool = PEER): void {
   const rooms = ['core', 'codec', 'embedded'];
+  const linux = process.platform === 'linux';
   // Only Linux has the rooms of real hardware.
-  if (process.platform === 'linux') rooms.push('rdma', 'umad');
-  execFileSync(
+  if (linux) rooms.push('rdma', 'umad');
+  const make = [
     'make',
-    ['-C', NATIVE_TESTS, '-j2', 'VARIANT=peer', `ROOMS=${rooms.join(' ')}`, PEER],
-    { stdio: 'pipe' },
-  );
+    '-C',
+    NATIVE_TESTS,
+    '-j2',
+    'VARIANT=peer',
+    `ROOMS=${rooms.join(' ')}`,
+    tool,
+  ];
+  // Two files of tests may want it at the same time.
+  const [command = '', ...args] = linux ? ['flock', NATIVE_TESTS, ...make] : make;
+  execFileSync(command, args, { stdio: 'pipe' });
 }
 
 /** A process of sa-peer, which has one or several ports. */

@@ -1,10 +1,11 @@
 // What the subnet administrator reports of groups: the same tests on OpenSM and on the embedded fabric,
 // and what only processes of their own can show.
-import { afterEach, describe, expect, it } from 'vitest';
+import { afterEach, beforeAll, describe, expect, it } from 'vitest';
 import type { Subscription } from 'rxjs';
 import * as page from '../../src/index.js';
 import type { EmbeddedFabric } from '../../src/index.js';
 import { CliProcess } from '../cli/cli-process.js';
+import { buildPeer } from '../conformance/administrator.js';
 import { creation, withFabric } from './fabric-test.js';
 import { hearingReports, subscriptionsOf } from './reports.js';
 
@@ -221,6 +222,10 @@ describe.each([
 });
 
 describe('processes at OpenSM', () => {
+  beforeAll(() => {
+    buildPeer();
+  }, 300_000);
+
   it('renews after another subnet manager has taken over', async () => {
     const fabric = await at.fresh();
     const standby = await fabric.startStandby('Hca4');

@@ -1,15 +1,16 @@
 // What it takes to hear reports on a simulated host, and to see from outside who gets them.
-import { execFileSync, spawn } from 'node:child_process';
+import { spawn } from 'node:child_process';
 import { createInterface } from 'node:readline';
 import { fileURLToPath } from 'node:url';
 import { buildPeer, PEER } from '../conformance/administrator.js';
 
-const NATIVE_TESTS = fileURLToPath(new URL('../../native/test', import.meta.url));
-const PRELOADED = `${NATIVE_TESTS}/build/peer/hears-reports.so`;
+const PRELOADED = fileURLToPath(
+  new URL('../../native/test/build/peer/hears-reports.so', import.meta.url),
+);
 
 /** The environment of a process that hears reports, given that of its host; one on a host at a time. */
 export function hearingReports(env: NodeJS.ProcessEnv): NodeJS.ProcessEnv {
-  execFileSync('make', ['-s', '-C', NATIVE_TESTS, 'VARIANT=peer', PRELOADED], { stdio: 'pipe' });
+  buildPeer(PRELOADED);
   return { ...env, LD_PRELOAD: `${PRELOADED} ${env.LD_PRELOAD ?? ''}` };
 }
 
@@ -32,10 +33,9 @@ function unsubscription(trap: number): string {
 
 /**
  * Whether the subnet administrator has the subscriptions to groups created and deleted of the port that
- * `env` is the environment of. It has none of them afterwards.
+ * `env` is the environment of. It has none of them afterwards. `buildPeer()` comes first.
  */
 export async function subscriptionsOf(env: NodeJS.ProcessEnv): Promise<boolean[]> {
-  buildPeer();
   const peer = spawn(PEER, ['umad'], { env, cwd: env.RXIB_FABRIC_DIRECTORY });
   for (const trap of [66, 67]) peer.stdin.write(`0 5000 ${unsubscription(trap)}\n`);
   peer.stdin.end();

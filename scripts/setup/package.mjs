@@ -6,7 +6,12 @@ import { digestOf, root, run, unlessCurrent } from './run.mjs';
 
 /** Compiles src/ to dist/, unless dist/ is made of exactly these sources. */
 export function ensurePackage() {
-  const digest = digestOf(['src', 'tsconfig.json', 'package-lock.json']);
+  const digest = digestOf([
+    'src',
+    'tsconfig.json',
+    'package-lock.json',
+    'scripts/setup/package.mjs',
+  ]);
   unlessCurrent('dist/.sources', digest, 'dist/index.js', () => {
     // Compiled elsewhere and moved into place, so that what runs meanwhile finds all of dist/.
     const made = join(root, 'build', `dist-${process.pid}`);

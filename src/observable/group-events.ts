@@ -134,7 +134,7 @@ export function groupEvents$(client: SaClient): Observable<GroupEvent> {
     }
     let place: Place;
     try {
-      place = choosePlace({ client });
+      place = choosePlace({ client }, 'watchGroups');
     } catch (thrown) {
       const { device, port } = client;
       subscriber.error(wrapThrown(thrown, { device, port }));

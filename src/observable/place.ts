@@ -72,7 +72,7 @@ export function checkPlace(options: PlaceOptions): void {
  */
 export function choosePlace(
   options: PlaceOptions,
-  needed: 'query' | 'registerService',
+  needed: 'query' | 'registerService' | 'watchGroups',
   resolve = true,
 ): Place {
   const { client } = options;

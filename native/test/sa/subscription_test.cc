@@ -25,7 +25,9 @@ Gid groupOf(uint8_t n) {
 
 /** A member of the group comes, or goes, on the first port. */
 void join(Lab& lab, HandleId id, uint8_t group) {
-  lab.a->client.join(lab.driver.now(), id, rxib::test::joinSpec(groupOf(group)), &lab.a->sink);
+  lab.a->client.join(lab.driver.now(), id,
+                     std::make_unique<JoinSpec>(rxib::test::joinSpec(groupOf(group))),
+                     &lab.a->sink);
   lab.a->slot.wake();
   lab.driver.advance(Duration{0});
   CHECK_EQ(lab.a->sink.told(id), "0");
