@@ -1,3 +1,5 @@
+// Not the global one, which tests with fake timers replace: what waits here is not in their time.
+import { setImmediate } from 'node:timers';
 import { isMainThread } from 'node:worker_threads';
 import type { JoinCallback, JoinCompletion, PortInfo } from '../contract/provider.js';
 import type { PortStats } from '../contract/stats.js';
