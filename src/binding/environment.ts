@@ -368,11 +368,14 @@ export class Environment {
     return [...this.#ports.keys()].map((id) => ({ id, stats: this.stats(id) }));
   }
 
-  /** At the end of the JavaScript that runs now, the engines take up what has gathered. */
+  /**
+   * Before the loop turns, the engines take up what has gathered. Not sooner, since to set one to work
+   * may cost more than the join: many timers of one turn may each join.
+   */
   #flushSoon(): void {
     if (this.#flushing) return;
     this.#flushing = true;
-    queueMicrotask(() => {
+    setImmediate(() => {
       this.#flushing = false;
       this.addon.flush();
     });
