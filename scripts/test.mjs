@@ -21,19 +21,20 @@ import { soakLane } from './test/soak-lane.mjs';
 import { unitLane } from './test/unit-lane.mjs';
 import { valgrindLane } from './test/valgrind-lane.mjs';
 
+/** What each does, and the seconds that it may cost on two cores with everything compiled anew. */
 const lanes = {
-  native: nativeLane,
-  unit: unitLane,
-  examples: examplesLane,
-  package: packageLane,
-  fabric: fabricLane,
-  kernel: kernelLane,
-  asan: asanLane,
-  tsan: tsanLane,
-  valgrind: valgrindLane,
-  fuzz: fuzzLane,
-  soak: soakLane,
-  nodes: nodesLane,
+  native: { run: nativeLane, budget: 120 },
+  unit: { run: unitLane, budget: 120 },
+  examples: { run: examplesLane, budget: 30 },
+  package: { run: packageLane, budget: 60 },
+  fabric: { run: fabricLane, budget: 150 },
+  kernel: { run: kernelLane, budget: 150 },
+  asan: { run: asanLane, budget: 240 },
+  tsan: { run: tsanLane, budget: 180 },
+  valgrind: { run: valgrindLane, budget: 120 },
+  fuzz: { run: fuzzLane, budget: 210 },
+  soak: { run: soakLane, budget: 150 },
+  nodes: { run: nodesLane, budget: 120 },
 };
 // What these find hardly changes from one edit to the next, and they take minutes.
 const THOROUGH = ['asan', 'tsan', 'valgrind', 'fuzz', 'soak', 'nodes'];
@@ -56,14 +57,14 @@ for (const name of asked) {
 
 const total = { passed: 0, failed: 0, skipped: 0 };
 const summary = [];
-for (const [name, lane] of Object.entries(lanes)) {
+for (const [name, { run, budget }] of Object.entries(lanes)) {
   const wanted =
     asked.length > 0 ? asked.includes('all') || asked.includes(name) : !THOROUGH.includes(name);
   if (!wanted) continue;
   console.log(`\n== ${name}`);
   const started = performance.now();
-  const result = await lane(options);
-  const seconds = ((performance.now() - started) / 1000).toFixed(1).padStart(6);
+  const result = await run(options);
+  const seconds = (performance.now() - started) / 1000;
   if (result.missing !== undefined) {
     if (process.env.CI === 'true') result.failed += 1;
     else result.skipped += 1;
@@ -78,8 +79,10 @@ for (const [name, lane] of Object.entries(lanes)) {
   total.failed += result.failed;
   total.skipped += result.skipped;
   const { passed, failed, skipped } = result;
+  const time = `${seconds.toFixed(1).padStart(6)} of ${String(budget).padStart(3)} s`;
+  const late = seconds > budget ? ' (over its budget)' : '';
   summary.push(
-    `${name.padEnd(9)} ${seconds} s  ${passed} passed, ${failed} failed, ${skipped} skipped`,
+    `${name.padEnd(8)} ${time}  ${passed} passed, ${failed} failed, ${skipped} skipped${late}`,
   );
 }
 

@@ -1,6 +1,19 @@
 // Programs of the system that some lanes need.
 
 import { spawnSync } from 'node:child_process';
+import { fabricAvailable } from '../fabric/simulator.mjs';
+
+const FABRIC = [
+  'opensm',
+  'ibsim-utils',
+  'libumad2sim0',
+  'libibumad3',
+  'infiniband-diags',
+  'tshark',
+];
+
+/** The package lists are renewed once, whichever lane comes first. */
+let listsRenewed = false;
 
 /**
  * Installs Debian packages where this user may. Returns why it could not, or undefined; whether
@@ -8,11 +21,11 @@ import { spawnSync } from 'node:child_process';
  */
 export function installPackages(packages) {
   if (process.getuid?.() !== 0 || spawnSync('apt-get', ['--version']).status !== 0) {
-    return 'installing it needs root and apt-get';
+    return 'installing that needs root and apt-get';
   }
   process.stderr.write(`installing the Debian packages ${packages.join(' ')} ...\n`);
   for (const args of [
-    ['update', '-qq'],
+    ...(listsRenewed ? [] : [['update', '-qq']]),
     ['install', '-y', '-qq', '--no-install-recommends', ...packages],
   ]) {
     const result = spawnSync('apt-get', args, {
@@ -20,6 +33,7 @@ export function installPackages(packages) {
       env: { ...process.env, DEBIAN_FRONTEND: 'noninteractive' },
     });
     if (result.status !== 0) return `apt-get ${args[0]} failed: ${result.stderr.trim()}`;
+    listsRenewed = true;
   }
   return undefined;
 }
@@ -30,4 +44,13 @@ export function ensureProgram(program, packages) {
   if (starts()) return undefined;
   const failure = installPackages(packages);
   return starts() ? undefined : `there is no ${program} (${failure ?? packages.join(' ')})`;
+}
+
+/** What a simulated fabric needs. Returns why there is none, or undefined. */
+export function ensureFabric() {
+  const { ok, reason } = fabricAvailable();
+  if (ok) return undefined;
+  const failure = installPackages(FABRIC);
+  if (fabricAvailable().ok) return undefined;
+  return failure === undefined ? reason : `${reason} (${failure})`;
 }

@@ -6,26 +6,29 @@ import { vitestLane } from './vitest-lane.mjs';
 const LINES = ['22', '24'];
 const SPECS = ['marble-tests/binding', 'marble-tests/lifecycle', 'marble-tests/providers'];
 
-/** The program of a Node line, or undefined where npm cannot give it. */
+/** The program of a Node line, and otherwise what npm said. */
 function nodeOf(line) {
   const found = spawnSync('npx', ['-y', `node@${line}`, '-p', 'process.execPath'], {
     encoding: 'utf8',
     timeout: 300_000,
   });
   const path = (found.stdout ?? '').trim().split('\n').at(-1);
-  return found.status === 0 && path !== '' ? path : undefined;
+  if (found.status === 0 && path !== '') return { path };
+  const errors = (found.stderr ?? '').split('\n').filter((text) => text.startsWith('npm error'));
+  return { why: errors.slice(0, 2).join('; ') || (found.error?.message ?? 'it says nothing') };
 }
 
 export async function nodesLane() {
   const total = { passed: 0, failed: 0, skipped: 0 };
   for (const line of LINES) {
-    const node = nodeOf(line);
-    if (node === undefined) {
-      total.missing = `npm's registry gives no node@${line} here`;
+    const { path, why } = nodeOf(line);
+    if (path === undefined) {
+      total.missing = `npx gives no node@${line}, which takes npm's registry or cache: ${why}`;
       continue;
     }
-    console.log(`Node ${line}: ${node}`);
-    const { passed, failed, skipped } = await vitestLane(['--project', 'unit', ...SPECS], {}, node);
+    console.log(`Node ${line}: ${path}`);
+    const args = ['--project', 'unit', ...SPECS];
+    const { passed, failed, skipped } = await vitestLane(args, {}, [path]);
     total.passed += passed;
     total.failed += failed;
     total.skipped += skipped;

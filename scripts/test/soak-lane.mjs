@@ -1,7 +1,7 @@
 // One minute of soak on the embedded fabric and one on a real OpenSM.
 
-import { fabricAvailable } from '../fabric/simulator.mjs';
 import { soakEmbedded, soakOpensm } from '../soak/weather.mjs';
+import { ensureFabric } from './debian.mjs';
 
 const SECONDS = 60;
 const SEED = 1;
@@ -9,9 +9,8 @@ const SEED = 1;
 export async function soakLane() {
   const result = { passed: 0, failed: 0, skipped: 0 };
   const runs = { embedded: soakEmbedded };
-  const { ok, reason } = fabricAvailable();
-  if (ok) runs.opensm = soakOpensm;
-  else result.missing = reason;
+  result.missing = ensureFabric();
+  if (result.missing === undefined) runs.opensm = soakOpensm;
   for (const [name, run] of Object.entries(runs)) {
     try {
       const report = await run(SECONDS, SEED);

@@ -12,15 +12,20 @@ function environment() {
   return asked ? process.env : { ...process.env, NO_COLOR: '1' };
 }
 
-/** Runs vitest with further arguments and variables, on any node; counts come from its own report. */
-export async function vitestLane(args, env = {}, node = process.execPath) {
+/**
+ * Runs vitest with further arguments and variables; counts come from its own report. `node` is the
+ * command of any node, with what goes before it.
+ */
+export async function vitestLane(args, env = {}, node = [process.execPath]) {
+  const [command, ...before] = node;
   const directory = mkdtempSync(join(tmpdir(), 'rx-ib-multicast-report-'));
   const report = join(directory, 'report.json');
   try {
     const status = await new Promise((resolve) => {
       spawn(
-        node,
+        command,
         [
+          ...before,
           join(root, 'node_modules/vitest/vitest.mjs'),
           'run',
           '--reporter=default',
