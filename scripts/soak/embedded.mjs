@@ -1,7 +1,8 @@
 // One soak on the embedded fabric, in a process of its own: node --expose-gc embedded.mjs SECONDS SEED
 
 import { embeddedFabric } from 'rx-ib-multicast';
-import { randomFrom, soak } from './soak.mjs';
+import { randomFrom } from './random.mjs';
+import { soak } from './soak.mjs';
 
 const [seconds, seed] = process.argv.slice(2).map(Number);
 const random = randomFrom(seed);

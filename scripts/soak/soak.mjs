@@ -14,17 +14,6 @@ const LIMITS = { rssMb: 24, heapMb: 4, descriptors: 0, threads: 0 };
 const sleep = (ms) => new Promise((resolve) => setTimeout(resolve, ms));
 const count = (folder) => readdirSync(folder).length;
 
-/** A generator of its own, so that a run can be repeated from its seed. */
-export function randomFrom(seed) {
-  let state = seed >>> 0;
-  return () => {
-    state = (state + 0x6d2b79f5) >>> 0;
-    let t = Math.imul(state ^ (state >>> 15), state | 1);
-    t ^= t + Math.imul(t ^ (t >>> 7), t | 61);
-    return ((t ^ (t >>> 14)) >>> 0) / 2 ** 32;
-  };
-}
-
 function check(condition, what) {
   if (!condition) throw new Error(`soak: ${what}`);
 }

@@ -2,7 +2,8 @@
 // node --expose-gc umad.mjs SECONDS SEED
 
 import { umad } from 'rx-ib-multicast';
-import { randomFrom, soak } from './soak.mjs';
+import { randomFrom } from './random.mjs';
+import { soak } from './soak.mjs';
 
 const [seconds, seed] = process.argv.slice(2).map(Number);
 const random = randomFrom(seed);

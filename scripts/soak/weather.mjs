@@ -4,7 +4,8 @@
 import { fork } from 'node:child_process';
 import { fileURLToPath } from 'node:url';
 import { startFabric } from '../fabric/simulator.mjs';
-import { randomFrom } from './soak.mjs';
+// Nothing here may import the package: it is compiled only after these modules have been loaded.
+import { randomFrom } from './random.mjs';
 
 const path = (name) => fileURLToPath(new URL(name, import.meta.url));
 
