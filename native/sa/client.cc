@@ -140,7 +140,10 @@ bool Client::free(Instant now, HandleId id) {
 void Client::detach(Instant now, CompletionSink* sink) {
   std::vector<HandleId> ids;
   for (auto& [id, member] : members_) {
-    if (member.sink == sink) ids.push_back(id);
+    if (member.sink != sink) continue;
+    ids.push_back(id);
+    // The free of one may be the answer to the next.
+    member.sink = nullptr;
   }
   const std::vector<HandleId> asked = asker_.handlesOf(sink);
   ids.insert(ids.end(), asked.begin(), asked.end());
@@ -930,7 +933,7 @@ void Client::activate(Group& group, Member& member) {
   completion.record = group.record;
   // What this handle holds, not what the port has gathered.
   completion.record->joinState = member.bits;
-  member.sink->complete(std::move(completion));
+  if (member.sink != nullptr) member.sink->complete(std::move(completion));
 }
 
 void Client::count(Group& group, uint8_t bits, int by) {
@@ -959,7 +962,7 @@ void Client::complete(Member& member, Completion completion) {
   member.state = Member::State::kOver;
   member.group = nullptr;
   member.spec.reset();
-  member.sink->complete(std::move(completion));
+  if (member.sink != nullptr) member.sink->complete(std::move(completion));
 }
 
 void Client::fail(Member& member, int status, const Outcome* outcome, uint64_t fields) {

@@ -50,7 +50,7 @@ struct Member {
   State state = State::kWaiting;
   uint8_t bits = 0;
   Group* group = nullptr;  // not kOver
-  CompletionSink* sink = nullptr;
+  CompletionSink* sink = nullptr;      // null once it is detached
   std::unique_ptr<JoinSpec> spec;      // dropped once joined: an idle membership is small
   std::list<Member*>::iterator place;  // kWaiting, kActive: in the group's list
 };

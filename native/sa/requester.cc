@@ -43,7 +43,8 @@ Requester::Requester(MadTransport& transport, const Options& options, PortStats&
     : transport_(transport),
       options_(options),
       stats_(stats),
-      nextTransaction_(static_cast<uint32_t>(options.seed ^ (options.seed >> 32))) {}
+      firstTransaction_(static_cast<uint32_t>(options.seed ^ (options.seed >> 32))),
+      nextTransaction_(firstTransaction_) {}
 
 void Requester::listen(OnOutcome onOutcome, OnLateSuccess onLateSuccess,
                        OnDiagnostic onDiagnostic) {
@@ -209,7 +210,15 @@ void Requester::onMad(Instant now, const ReceivedMad& received) {
     codec::unpackMcMemberRecord(mad.data.data(), mad.data.size(), record);
   }
 
-  auto found = attempts_.find(static_cast<uint32_t>(mad.transactionId));
+  const auto transaction = static_cast<uint32_t>(mad.transactionId);
+  auto found = attempts_.find(transaction);
+  if (mad.managementClass == codec::kClassSubnAdm && found == attempts_.end() &&
+      transaction - firstTransaction_ - 1 < nextTransaction_ - firstTransaction_) {
+    // An attempt of ours that is forgotten: it took its time, or so did its duplicate.
+    ++stats_.lateReplies;
+    report(DiagnosticKind::kLateReply, record.mgid, mad.status);
+    return;
+  }
   if (mad.managementClass != codec::kClassSubnAdm || found == attempts_.end() ||
       found->second.lid != received.sourceLid) {
     ++stats_.foreignReplies;

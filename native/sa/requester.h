@@ -128,7 +128,8 @@ class Requester {
   std::deque<std::pair<Instant, uint32_t>> ended_;  // oldest first, bounded by time
   Instant due_ = kNever;                            // nothing is due before
   RequestId lastRequest_ = 0;
-  uint32_t nextTransaction_;
+  const uint32_t firstTransaction_;  // no id that was sent, but the one before
+  uint32_t nextTransaction_;         // the latest that was sent
 };
 
 }  // namespace rxib::sa

@@ -236,7 +236,9 @@ TEST("sa: answered requests are remembered for their duplicates, but not forever
   world.transport.answer(SentMad{world.transport.sent[0]});
   world.run();
   CHECK_EQ(world.stats.duplicateReplies.get(), 1u);
-  CHECK_EQ(world.stats.foreignReplies.get(), 1u);
+  // It is still known for one of ours.
+  CHECK_EQ(world.stats.lateReplies.get(), 1u);
+  CHECK_EQ(world.stats.foreignReplies.get(), 0u);
 }
 
 TEST("sa: freed when all that came was BUSY, it is over at once") {
@@ -401,15 +403,25 @@ TEST("sa: an attempt is answered by the LID it was sent to, also after the SM ha
   CHECK_EQ(world.sink.told(a), "0");
 }
 
-TEST("sa: an answer that comes after all memory of its request is foreign") {
+TEST("sa: an answer that comes after all memory of its request is late, and moves nothing") {
   World world;
   world.join(1);
   world.advance(ms(3000));
   world.answerLast();
   world.advance(ms(61000));
-  world.transport.answer(SentMad{world.transport.sent[0]});
+  // The first and the last id of all that were sent, and those on either side. The last was answered
+  // and is still remembered.
+  for (size_t i : {size_t{0}, world.mark() - 1}) {
+    for (int beside : {-1, 0, 1}) {
+      SentMad sent = world.transport.sent[i];
+      sent.mad.transactionId += static_cast<uint64_t>(beside);
+      world.transport.answer(sent);
+    }
+  }
   world.run();
-  CHECK_EQ(world.stats.foreignReplies.get(), 1u);
+  CHECK_EQ(world.stats.foreignReplies.get(), 2u);
+  CHECK_EQ(world.stats.lateReplies.get(), 3u);
+  CHECK_EQ(world.stats.duplicateReplies.get(), 1u);
   CHECK_EQ(world.mark(), 4u);
 }
 

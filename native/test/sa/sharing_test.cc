@@ -360,6 +360,26 @@ TEST("sa: detach frees the handles of one sink and leaves the others alone") {
   CHECK_EQ(other.diagnostics.size(), 0u);
 }
 
+TEST("sa: of the handles that are detached none is told that another's free has let it in") {
+  sa::Options options = quietOptions();
+  options.maxOutstanding = 1;
+  World world(options);
+  RecordingSink leaving;
+  world.client.attach(&leaving);
+  const HandleId stays = world.member(1);
+  world.join(2);  // fills the window
+  world.run();
+  // The second needs nothing but the group that is held, and waits behind the first.
+  world.client.join(world.now, 101, joinSpec(1, 4), &leaving);
+  world.client.join(world.now, 102, joinSpec(1, kFullMember), &leaving);
+  CHECK_EQ(leaving.completions.size(), 0u);
+  world.client.detach(world.now, &leaving);
+  CHECK_EQ(leaving.completions.size(), 0u);
+  world.answerLast();
+  CHECK_EQ(world.trace(), "Set 1/1, Set 2/1");
+  CHECK_EQ(world.sink.told(stays), "0");
+}
+
 TEST("sa: the port is watched while there are groups, and from before the first join is judged") {
   World world;
   CHECK_EQ(world.transport.watchCalls.size(), 0u);
