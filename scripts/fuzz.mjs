@@ -1,5 +1,5 @@
 // npm run fuzz                            every target, 20 seconds each
-// npm run fuzz -- <target> [seconds]     one of mad, records, sa_client, embedded
+// npm run fuzz -- <target> [seconds]     one of mad, records, port, sa_client, embedded
 // With --keep, new inputs stay in native/fuzz/corpus; with --seed=N another path is taken.
 
 import { buildTargets, coverage, fuzz, fuzzEngine, TARGETS } from './fuzz/targets.mjs';

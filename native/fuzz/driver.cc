@@ -97,6 +97,7 @@ int main(int argc, char** argv) {
   size_t most = 4096;
   auto limit = std::chrono::steady_clock::time_point::max();
   std::vector<Input> corpus{Input{}};
+  bool search = false;  // single inputs are only tried again
   auto value = [](const char* word, const char* name) -> const char* {
     const size_t length = std::strlen(name);
     return std::strncmp(word, name, length) == 0 ? word + length : nullptr;
@@ -121,6 +122,7 @@ int main(int argc, char** argv) {
     } else if (argv[i][0] == '-') {
       continue;  // an option of libFuzzer alone
     } else if (std::filesystem::is_directory(argv[i])) {
+      search = true;
       for (const auto& entry : std::filesystem::directory_iterator(argv[i])) read(entry.path());
     } else {
       read(argv[i]);
@@ -132,7 +134,7 @@ int main(int argc, char** argv) {
     ++done;
   }
   std::mt19937_64 random(seed);
-  while (done < runs && std::chrono::steady_clock::now() < limit) {
+  while (search && done < runs && std::chrono::steady_clock::now() < limit) {
     runOnce(mutate(corpus, random, most));
     ++done;
   }

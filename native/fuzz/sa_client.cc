@@ -1,11 +1,17 @@
-// The whole SA client against an adversary: joins and frees, time, answers of a correct subnet
-// administrator that are lost, late, repeated or out of order, forged and mutilated answers, and
-// everything that can happen to a port, in any order. The invariants are checked at every step.
+// The whole SA client against an adversary: joins, questions, services, subscriptions and frees,
+// time, neighbours on the port, answers of a correct subnet administrator that are lost, late,
+// repeated or out of order, forged and mutilated answers, notices, and everything that can happen
+// to a port, in any order. The invariants are checked at every step.
 #include <algorithm>
 #include <deque>
 #include <map>
 #include <memory>
+#include <set>
+#include <utility>
 
+#include "codec/inform_info.h"
+#include "codec/path_record.h"
+#include "codec/service_record.h"
 #include "sa/model_sa.h"
 #include "sa/port.h"
 #include "sa/world.h"
@@ -19,12 +25,78 @@ namespace {
 constexpr int kWindow = 3;
 constexpr size_t kGroups = 4;
 
+/** Half of the groups are IP over InfiniBand's, of which the probe is fond. */
+Gid groupId(size_t n) {
+  Gid gid = mgid(static_cast<uint8_t>(n));
+  if (n % 2 == 0) gid.bytes[2] = 0x40;
+  return gid;
+}
+
+/** What stands at the SA beside memberships: services and subscriptions. */
+class Notebook {
+ public:
+  /** Executes `sent`; `records` is how many a table has. */
+  codec::SaMad execute(const SentMad& sent, size_t records) {
+    codec::SaMad reply = sent.mad;
+    reply.status = codec::kSaOk;
+    reply.method = static_cast<uint8_t>(SaMethod::kGetResp);
+    if (sent.method() == SaMethod::kGetTable) {
+      reply.method = static_cast<uint8_t>(SaMethod::kGetTableResp);
+      reply.attributeOffset = records == 0 ? 0 : sizeOf(sent.mad.attributeId) / 8;
+      if (records == 0) reply.status = codec::kSaNoRecords;
+      return reply;
+    }
+    bool found = true;
+    if (sent.mad.attributeId == static_cast<uint16_t>(codec::SaAttribute::kInformInfo)) {
+      InformInfo info;
+      codec::unpackInformInfo(sent.mad.data.data(), sent.mad.data.size(), info);
+      const std::pair<uint16_t, uint64_t> key{sent.mad.attributeId, info.trapNumber};
+      if (info.subscribe) {
+        standing.insert(key);
+      } else {
+        found = standing.erase(key) != 0;
+      }
+    } else if (sent.mad.attributeId == static_cast<uint16_t>(codec::SaAttribute::kServiceRecord)) {
+      ServiceRecord record;
+      codec::unpackServiceRecord(sent.mad.data.data(), sent.mad.data.size(), record);
+      const std::pair<uint16_t, uint64_t> key{sent.mad.attributeId, record.serviceId};
+      if (sent.method() == SaMethod::kSet) standing.insert(key);
+      if (sent.method() == SaMethod::kGet) found = standing.count(key) != 0;
+      if (sent.method() == SaMethod::kDelete) {
+        reply.method = static_cast<uint8_t>(SaMethod::kDeleteResp);
+        found = standing.erase(key) != 0;
+      }
+    }
+    if (!found) reply.status = codec::kSaNoRecords;
+    return reply;
+  }
+
+  static uint16_t sizeOf(uint16_t attribute) {
+    return attribute == static_cast<uint16_t>(codec::SaAttribute::kPathRecord)
+               ? uint16_t{kPathRecordSize}
+               : uint16_t{kServiceRecordSize};
+  }
+
+  std::set<std::pair<uint16_t, uint64_t>> standing;
+};
+
 class Adversary final : public CompletionSink {
  public:
   explicit Adversary(fuzz::ScriptBytes script) : script_(script) {
     options_.maxOutstanding = kWindow;
     options_.seed = script_.byte();
     options_.auditInterval = script_.coin() ? ms(700) : Duration{0};
+    const uint8_t kind = script_.byte();
+    options_.probe = kind % 4 == 0   ? sa::Probe::kNever
+                     : kind % 4 == 1 ? sa::Probe::kIpoib
+                                     : sa::Probe::kAlways;
+    for (size_t n = 1; n <= kGroups; ++n) {
+      // Before anything of ours, and for as long as it lasts.
+      if ((kind & (8u << n)) == 0) continue;
+      const auto bits = static_cast<uint8_t>(1 + script_.below(15));
+      neighbours_[groupId(n)] = joinSpec(groupId(n), bits).record;
+    }
+    forgetAll();
     auto transport = std::make_unique<ScriptedTransport>();
     transport_ = transport.get();
     transport_->keep = false;
@@ -45,14 +117,15 @@ class Adversary final : public CompletionSink {
   }
 
   void complete(Completion completion) override {
-    // One handle goes after the other, and what the next one was waiting for may come before its
-    // turn.
-    if (detaching_) return;
     // A completion for a handle that was freed finds no entry.
     auto found = handles_.find(completion.handle);
     CHECK(found != handles_.end());
     Handle& handle = found->second;
     CHECK(!handle.over);
+    if (handle.asks) {
+      completeAsk(handle, completion);
+      return;
+    }
     if (completion.status == kOk) {
       CHECK(!handle.joined);
       CHECK(completion.record.has_value());
@@ -75,21 +148,56 @@ class Adversary final : public CompletionSink {
     Gid asked;
     Gid mgid;
     uint8_t bits = 0;
-    bool joined = false;
+    bool joined = false;  // or standing
     bool over = false;
+    bool own = true;     // of this port
+    bool asks = false;   // something else than a membership
+    bool stays = false;  // until it is freed
+    uint16_t trap = 0;
+    std::pair<uint16_t, uint64_t> thing;
   };
   struct Answer {
     SentMad to;
     codec::SaMad mad;
+    size_t records = 0;  // of a table
   };
+
+  void completeAsk(Handle& handle, const Completion& completion) {
+    const RecordTable* table = completion.table.get();
+    if (table != nullptr && table->count > 0) {
+      CHECK(table->bytes.size() >= (table->count - 1) * table->stride);
+    }
+    if (table != nullptr && table->notice) {
+      Notice notice;
+      CHECK(codec::unpackNotice(table->bytes.data(), table->bytes.size(), notice));
+      CHECK(handle.joined && completion.status == kOk && handle.trap != 0);
+      CHECK_EQ(notice.trapNumber, handle.trap);
+    } else if (completion.status == kOk) {
+      CHECK(!handle.joined);
+      handle.joined = handle.stays;
+      handle.over = !handle.stays;
+    } else {
+      CHECK_EQ(completion.status == kENETRESET, handle.joined);
+      handle.joined = false;
+      handle.over = true;
+    }
+  }
+
+  /** The subnet administrator loses its memory; whoever else is on the port joins again at once. */
+  void forgetAll() {
+    sa_ = ModelSa{};
+    notebook_ = Notebook{};
+    for (const auto& [group, record] : neighbours_) sa_.join(record);
+  }
 
   int sent(const SentMad& mad) {
     CHECK(port_->stats().outstanding <= static_cast<uint64_t>(kWindow));
     CHECK(transport_->state.active() && transport_->state.smLid != 0);
     CHECK(!removed_);
     CHECK_EQ(mad.lid, transport_->state.smLid);
+    if (mad.mad.method == static_cast<uint8_t>(SaMethod::kReportResp)) return kOk;
     if (obliging_) {
-      transport_->deliver(received(sa_.execute(mad), mad.lid), driver_.now() + ms(1));
+      transport_->deliver(arriving(executed(mad)), driver_.now() + ms(1));
       return kOk;
     }
     if (unsent_ > 0) {
@@ -100,22 +208,22 @@ class Adversary final : public CompletionSink {
     if (lost_ > 0) {
       // What was lost on its way can still be answered by somebody else: forged, below.
       --lost_;
-      answer.mad = responseTo(mad, codec::kSaNoResources, mad.record);
+      answer.mad = refusal(mad, codec::kSaNoResources);
       forgeable_.push_back(std::move(answer));
       return kOk;
     }
     if (busy_ > 0) {
       --busy_;
-      answer.mad = responseTo(mad, codec::kSaBusy, mad.record);
+      answer.mad = refusal(mad, codec::kSaBusy);
     } else if (refused_ > 0 && mad.method() != SaMethod::kDelete) {
       --refused_;
-      answer.mad = responseTo(mad, refusal_, mad.record);
+      answer.mad = refusal(mad, refusal_);
     } else {
-      answer.mad = sa_.execute(mad);
+      answer = executed(mad);
       if (mad.record.mgid.isZero()) assigned_ = true;
     }
     if (prompt_) {
-      transport_->deliver(received(answer.mad, mad.lid), driver_.now() + ms(1));
+      transport_->deliver(arriving(answer), driver_.now() + ms(1));
       return kOk;
     }
     answers_.push_back(answer);
@@ -125,12 +233,42 @@ class Adversary final : public CompletionSink {
     return kOk;
   }
 
+  static bool ofGroups(const SentMad& sent) {
+    return sent.mad.attributeId == static_cast<uint16_t>(codec::SaAttribute::kMcMemberRecord);
+  }
+
+  Answer executed(const SentMad& sent) {
+    if (ofGroups(sent)) return {sent, sa_.execute(sent), 0};
+    // More than one MAD holds, at times.
+    const size_t records = sent.method() == SaMethod::kGetTable ? script_.below(6) : 0;
+    return {sent, notebook_.execute(sent, records), records};
+  }
+
+  static codec::SaMad refusal(const SentMad& sent, uint16_t status) {
+    codec::SaMad reply = responseTo(sent, status, sent.record);
+    if (sent.method() == SaMethod::kGetTable) {
+      reply.method = static_cast<uint8_t>(SaMethod::kGetTableResp);
+    }
+    return reply;
+  }
+
+  static ReceivedMad arriving(const Answer& answer) {
+    ReceivedMad mad = received(answer.mad, answer.to.lid);
+    if (answer.records > 0) {
+      mad.bytes.resize(codec::kSaHeaderSize +
+                       answer.records * Notebook::sizeOf(answer.mad.attributeId));
+    }
+    return mad;
+  }
+
   void step() {
     const uint8_t what = script_.byte();
     switch (what % 16) {
       case 0:
-      case 1:
         join(what >> 4);
+        break;
+      case 1:
+        ask(what >> 4);
         break;
       case 2:
         if (!handles_.empty()) {
@@ -184,19 +322,21 @@ class Adversary final : public CompletionSink {
           // The last user goes, and all its handles with it; then it comes back.
           driver_.advance(Duration{0});
           handles_.clear();
-          detaching_ = true;
           port_->detach(self_);
           driver_.advance(Duration{0});
-          detaching_ = false;
           port_->attach(self_);
         } else {
-          sa_ = ModelSa{};  // the SM restarts, and nobody is told
+          forgetAll();  // the SM restarts, and nobody is told
           restarted_ = true;
         }
         break;
       default:
-        // Handles that never were, or are no more. Port counts them down again.
-        port_->free(1000 + what);
+        if (what & 16) {
+          // Handles that never were, or are no more. Port counts them down again.
+          port_->free(1000 + what);
+        } else if (transport_->state.active()) {
+          report(what >> 5);
+        }
         break;
     }
   }
@@ -205,7 +345,7 @@ class Adversary final : public CompletionSink {
     constexpr uint8_t kBits[] = {1, 4, 5, 2, 8, 1, 1, 0};
     if (handles_.size() >= 24) return;
     sa::JoinSpec spec =
-        joinSpec(static_cast<uint8_t>(1 + choice % static_cast<int>(kGroups)), kBits[choice & 7]);
+        joinSpec(groupId(1 + static_cast<size_t>(choice) % kGroups), kBits[choice & 7]);
     const uint8_t variety = script_.byte();
     if (variety % 8 == 1) spec.record.mgid = Gid{};
     if (variety % 8 == 2) spec.record.qkey = 0x2c;
@@ -217,6 +357,7 @@ class Adversary final : public CompletionSink {
       foreignPort_ = true;
     }
     Handle handle;
+    handle.own = spec.record.portGid.isZero() || spec.record.portGid == transport_->state.gid;
     handle.asked = spec.record.mgid;
     handle.bits = spec.bits();
     if (handle.bits == 0) noBits_ = true;
@@ -230,6 +371,80 @@ class Adversary final : public CompletionSink {
     }
   }
 
+  /** A question, a service with a lease or without, or a subscription. */
+  void ask(int choice) {
+    if (handles_.size() >= 24) return;
+    const uint64_t which = 1 + static_cast<uint64_t>(choice >> 2 & 1);
+    Handle handle;
+    handle.asks = true;
+    AskSpec spec;
+    switch (choice & 3) {
+      case 0:
+        spec.make = request(SaMethod::kGetTable, choice & 8 ? codec::SaAttribute::kServiceRecord
+                                                            : codec::SaAttribute::kPathRecord);
+        break;
+      case 1:
+      case 2:
+        spec.make = serviceRequest(SaMethod::kSet, which);
+        spec.undo = serviceRequest(SaMethod::kDelete, which);
+        spec.probe = serviceRequest(SaMethod::kGet, which);
+        if (choice & 8) spec.lease = std::chrono::seconds{20};
+        handle.thing = {spec.make->attribute, which};
+        break;
+      default:
+        handle.trap = static_cast<uint16_t>(kTrapGroupCreated + which - 1);
+        spec.make = subscriptionRequest(handle.trap, true);
+        spec.undo = subscriptionRequest(handle.trap, false);
+        spec.trap = handle.trap;
+        handle.thing = {spec.make->attribute, handle.trap};
+        break;
+    }
+    handle.stays = spec.undo != nullptr;
+    handles_[++lastHandle_] = handle;
+    port_->ask(lastHandle_, spec, this);
+  }
+
+  static std::shared_ptr<SaRequest> request(SaMethod method, codec::SaAttribute attribute) {
+    auto made = std::make_shared<SaRequest>();
+    made->method = method;
+    made->attribute = static_cast<uint16_t>(attribute);
+    made->recordSize = Notebook::sizeOf(made->attribute);
+    return made;
+  }
+
+  static std::shared_ptr<SaRequest> serviceRequest(SaMethod method, uint64_t id) {
+    auto made = request(method, codec::SaAttribute::kServiceRecord);
+    ServiceRecord record;
+    record.serviceId = id;
+    codec::packServiceRecord(record, made->data.data());
+    return made;
+  }
+
+  static std::shared_ptr<SaRequest> subscriptionRequest(uint16_t trap, bool subscribe) {
+    auto made = request(SaMethod::kSet, codec::SaAttribute::kInformInfo);
+    made->recordSize = kInformInfoSize;
+    InformInfo info;
+    info.trapNumber = trap;
+    info.subscribe = subscribe;
+    codec::packInformInfo(info, made->data.data());
+    return made;
+  }
+
+  /** A notice, from the subnet manager or from somebody else. */
+  void report(int choice) {
+    Notice notice;
+    notice.trapNumber = static_cast<uint16_t>(kTrapGroupCreated + choice % 3);
+    codec::setNoticeGid(notice, groupId(1));
+    codec::SaMad mad;
+    mad.method = static_cast<uint8_t>(SaMethod::kReport);
+    mad.attributeId = static_cast<uint16_t>(codec::SaAttribute::kNotice);
+    mad.transactionId = script_.byte();
+    codec::packNotice(notice, mad.data.data());
+    const bool stranger = choice > 5;
+    transport_->deliver(
+        received(mad, static_cast<uint16_t>(transport_->state.smLid + (stranger ? 1 : 0))));
+  }
+
   void free(HandleId id) {
     driver_.advance(Duration{0});
     handles_.erase(id);
@@ -240,8 +455,7 @@ class Adversary final : public CompletionSink {
   void deliver(int choice) {
     if (answers_.empty()) return;
     const size_t index = static_cast<size_t>(choice) % answers_.size();
-    const Answer answer = answers_[index];
-    transport_->deliver(received(answer.mad, answer.to.lid));
+    transport_->deliver(arriving(answers_[index]));
     if (choice < 12) answers_.erase(answers_.begin() + static_cast<std::ptrdiff_t>(index));
   }
 
@@ -279,7 +493,8 @@ class Adversary final : public CompletionSink {
     } else {
       forged_ = true;
     }
-    mad = received(answer.mad, lid);
+    mad = arriving(answer);
+    mad.sourceLid = lid;
     if (choice & 8) mad.bytes.resize(script_.byte());
     transport_->deliver(mad);
   }
@@ -303,7 +518,7 @@ class Adversary final : public CompletionSink {
         restarted_ = true;
         transport_->raise(ResetReason::kSmChange, [this](PortState& port) {
           ++port.smLid;
-          sa_ = ModelSa{};
+          forgetAll();
         });
         break;
       case 5: {
@@ -334,13 +549,29 @@ class Adversary final : public CompletionSink {
     // Every group has a handle, or something that may stand at the SA: one for a request at most,
     // since each Set that asks for an MGID may have been given another one.
     CHECK(stats.groups <= handles_.size() + stats.saRequests + stats.sendFailures);
+    if (!forged_ && !foreignPort_) checkNeighbours();
+    for (const auto& [id, handle] : handles_) {
+      if (handle.joined && !handle.asks && handle.own) CHECK(port_->memberRecord(handle.mgid));
+    }
     if (forged_ || restarted_ || foreignPort_ || removed_) return;
     for (const auto& [id, handle] : handles_) {
-      if (!handle.joined || handle.mgid.bytes[1] == 0x15) continue;
+      if (handle.asks && handle.joined) CHECK(notebook_.standing.count(handle.thing) != 0);
+      if (handle.asks || !handle.joined || handle.mgid.bytes[1] == 0x15) continue;
       // Whoever believes to be a member is one.
       auto found = sa_.members.find(handle.mgid);
       CHECK(found != sa_.members.end());
       CHECK_EQ(found->second.bits & handle.bits, handle.bits);
+    }
+  }
+
+  /** Whoever was a member before a join that asked for it still is. */
+  void checkNeighbours() {
+    for (const auto& [group, record] : neighbours_) {
+      if (options_.probe == sa::Probe::kNever) continue;
+      if (options_.probe == sa::Probe::kIpoib && group.bytes[2] != 0x40) continue;
+      auto found = sa_.members.find(group);
+      CHECK(found != sa_.members.end());
+      CHECK_EQ(found->second.bits & record.joinState, record.joinState);
     }
   }
 
@@ -358,9 +589,18 @@ class Adversary final : public CompletionSink {
     CHECK_EQ(stats.handlesFreed.get(), lastHandle_);
     CHECK_EQ(stats.outstanding.get(), 0u);
     CHECK_EQ(stats.groups.get(), 0u);
+    CHECK_EQ(stats.borrowed.get(), 0u);
     CHECK(!port_->unsettled());
     if (forged_ || foreignPort_ || noBits_ || removed_ || refusal_ != 0) return;
+    checkNeighbours();
+    // What was given up stays.
+    if (stats.leavesFailed.get() == 0) CHECK(notebook_.standing.empty());
     for (const auto& [mgid, membership] : sa_.members) {
+      auto neighbour = neighbours_.find(mgid);
+      if (neighbour != neighbours_.end()) {
+        CHECK_EQ(membership.bits & ~neighbour->second.joinState, 0);
+        continue;
+      }
       // An MGID that was assigned in an answer which never came can't be left.
       CHECK(mgid.bytes[1] == 0x15);
       CHECK(assigned_);
@@ -375,6 +615,8 @@ class Adversary final : public CompletionSink {
   ScriptedTransport* transport_ = nullptr;
   std::unique_ptr<sa::Port> port_;
   ModelSa sa_;
+  Notebook notebook_;
+  std::map<Gid, McMemberRecord> neighbours_;
   std::map<HandleId, Handle> handles_;
   std::deque<Answer> answers_;
   std::deque<Answer> forgeable_;
@@ -387,7 +629,6 @@ class Adversary final : public CompletionSink {
   uint16_t refusal_ = 0;
   bool prompt_ = true;
   bool obliging_ = false;
-  bool detaching_ = false;
   // What weakens the promises that can be checked at the end.
   bool forged_ = false;
   bool restarted_ = false;

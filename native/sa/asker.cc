@@ -269,7 +269,7 @@ void Asker::onUndone(Instant, Ask& ask, const Outcome& outcome) {
       answered && (outcome.saStatus == codec::kSaOk || outcome.saStatus == codec::kSaNoRecords ||
                    outcome.saStatus == codec::kSaReqInvalid);
   if (!gone && ask.failures++ < options_.leaveRetries) {
-    queue(ask, Ask::Work::kUndo);
+    undo(ask);
     return;
   }
   if (!gone) {

@@ -7,7 +7,7 @@ import { availableParallelism, tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { root } from '../setup/run.mjs';
 
-export const TARGETS = ['mad', 'records', 'sa_client', 'embedded'];
+export const TARGETS = ['mad', 'records', 'port', 'sa_client', 'embedded'];
 
 /** 'libfuzzer' where clang++ has it, else 'driver'. */
 export function fuzzEngine() {

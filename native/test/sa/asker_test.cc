@@ -264,6 +264,30 @@ TEST("sa asks: an answer lost after the registration leaves nothing behind") {
   CHECK_EQ(servicesSeen(lab), 0u);
 }
 
+TEST("sa asks: a lost Delete is not repeated over the head of who registers the same again") {
+  rxib::test::World world;
+  const AskSpec spec = service(world.transport.state.gid, 7, kIndefiniteLease);
+  world.client.ask(world.now, 1, spec, &world.sink);
+  world.run();
+  world.answerLast();
+  world.free(1);
+  world.run();
+  CHECK(world.last().method() == codec::SaMethod::kDelete);
+  world.client.ask(world.now, 2, spec, &world.sink);
+  world.advance(ms(3000));
+  CHECK(world.last().method() == codec::SaMethod::kSet);
+  const size_t mark = world.mark();
+  world.answerLast();
+  world.advance(ms(60000));
+  CHECK_EQ(world.sink.told(2), "0");
+  CHECK_EQ(world.mark(), mark);
+  world.free(2);
+  world.run();
+  CHECK(world.last().method() == codec::SaMethod::kDelete);
+  world.answerLast();
+  world.checkEmpty();
+}
+
 TEST("sa asks: a detached sink's services go, and a lost Delete is repeated") {
   Lab lab;
   lab.a->ask(1, service(lab.gid(0), 7, kIndefiniteLease));
