@@ -370,8 +370,8 @@ TEST("sa: of the handles that are detached none is told that another's free has 
   world.join(2);  // fills the window
   world.run();
   // The second needs nothing but the group that is held, and waits behind the first.
-  world.client.join(world.now, 101, joinSpec(1, 4), &leaving);
-  world.client.join(world.now, 102, joinSpec(1, kFullMember), &leaving);
+  world.client.join(world.now, 101, std::make_unique<JoinSpec>(joinSpec(1, 4)), &leaving);
+  world.client.join(world.now, 102, std::make_unique<JoinSpec>(joinSpec(1)), &leaving);
   CHECK_EQ(leaving.completions.size(), 0u);
   world.client.detach(world.now, &leaving);
   CHECK_EQ(leaving.completions.size(), 0u);
