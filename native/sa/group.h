@@ -49,7 +49,7 @@ struct Member {
   HandleId id = 0;
   State state = State::kWaiting;
   uint8_t bits = 0;
-  Group* group = nullptr;  // not kOver
+  Group* group = nullptr;              // not kOver
   CompletionSink* sink = nullptr;      // null once it is detached
   std::unique_ptr<JoinSpec> spec;      // dropped once joined: an idle membership is small
   std::list<Member*>::iterator place;  // kWaiting, kActive: in the group's list

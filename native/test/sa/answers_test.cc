@@ -409,8 +409,8 @@ TEST("sa: an answer that comes after all memory of its request is late, and move
   world.advance(ms(3000));
   world.answerLast();
   world.advance(ms(61000));
-  // The first and the last id of all that were sent, and those on either side. The last was answered
-  // and is still remembered.
+  // The first and the last id of all that were sent, and those on either side. The last was
+  // answered and is still remembered.
   for (size_t i : {size_t{0}, world.mark() - 1}) {
     for (int beside : {-1, 0, 1}) {
       SentMad sent = world.transport.sent[i];
