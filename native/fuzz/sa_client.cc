@@ -551,7 +551,8 @@ class Adversary final : public CompletionSink {
     CHECK(stats.groups <= handles_.size() + stats.saRequests + stats.sendFailures);
     if (!forged_ && !foreignPort_) checkNeighbours();
     for (const auto& [id, handle] : handles_) {
-      if (handle.joined && !handle.asks && handle.own) CHECK(port_->memberRecord(handle.mgid));
+      if (!handle.joined || handle.asks || !handle.own || handle.bits == 0) continue;
+      CHECK(port_->memberRecord(handle.mgid));
     }
     if (forged_ || restarted_ || foreignPort_ || removed_) return;
     for (const auto& [id, handle] : handles_) {
