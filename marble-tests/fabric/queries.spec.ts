@@ -12,10 +12,10 @@ import type { MemberProcess } from './member-process.js';
 
 /** Two hosts on one fabric, each with a process that joins, registers and asks. */
 interface Hosts {
-  /** GID and LID of each host's port. */
-  readonly ports: readonly { gid: string; lid: number }[];
+  /** Each host's port. */
+  readonly ports: readonly page.PortInfo[];
   ask(host: number, name: string, ...args: unknown[]): Promise<Asked>;
-  join(host: number, mgid: string): Promise<void>;
+  join(host: number, mgid: string): Promise<page.McMemberRecord | undefined>;
   leave(host: number, mgid: string): Promise<void>;
   register(host: number, service: object): Promise<unknown>;
   unregister(host: number): Promise<void>;
@@ -32,7 +32,7 @@ async function simulated(): Promise<Hosts> {
   };
   const ports = [];
   for (const member of members) {
-    const [port] = (await member.command('ports')) as { gid: string; lid: number }[];
+    const [port] = (await member.command('ports')) as page.PortInfo[];
     if (port !== undefined) ports.push(port);
   }
   return {
@@ -40,7 +40,7 @@ async function simulated(): Promise<Hosts> {
     ask: async (host, name, ...args) => (await at(host).command('query', { name, args })) as Asked,
     join: async (host, mgid) => {
       await at(host).join(mgid, { record: { mgid, ...creation } });
-      await at(host).says((said) => said.id === mgid && said.type === 'joined');
+      return (await at(host).says((said) => said.id === mgid && said.type === 'joined')).record;
     },
     leave: async (host, mgid) => {
       await at(host).leave(mgid);
@@ -86,12 +86,12 @@ function inProcess(): Hosts {
         ...at(host),
         record: { mgid, ...creation },
       });
-      await new Promise<void>((resolve, reject) => {
+      return await new Promise((resolve, reject) => {
         subscriptions.set(
           `${String(host)} ${mgid}`,
           joined$.subscribe({
-            next: () => {
-              resolve();
+            next: (event) => {
+              resolve('record' in event ? event.record : undefined);
             },
             error: reject,
           }),
@@ -219,6 +219,26 @@ describe.each([
     await hosts.leave(0, mgid);
     await hosts.leave(1, mgid);
     expect(await hosts.ask(1, 'queryMembers$', mgid, { smKey: '1n' })).toEqual({ records: [] });
+  });
+
+  it('lists its GID table with a port, in which a joined record has its source', async () => {
+    const hosts = await start();
+    const mgid = 'ff12:cafe::8';
+    const record = await hosts.join(0, mgid);
+    const [own, other] = hosts.ports;
+    if (record === undefined || own === undefined || other === undefined)
+      throw new Error('no port');
+    expect(own.gids).toEqual([own.gid]);
+    expect(page.addressHandleFromMcMember(record, own)).toMatchObject({
+      type: 'infiniband',
+      port: 1,
+      dlid: record.mlid,
+      grh: { sgidIndex: 0, dgid: mgid },
+    });
+    expect(() => page.addressHandleFromMcMember(record, other)).toThrow(
+      expect.objectContaining({ code: 'ENOENT' }),
+    );
+    await hosts.leave(0, mgid);
   });
 
   it('keeps a service from its registration to its end, findable from elsewhere', async () => {

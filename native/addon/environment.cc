@@ -15,6 +15,7 @@
 #include "core/unpredictable.h"
 #if RXIB_WITH_RDMA
 #include "rdmacm/system.h"
+#include "umad/discovery.h"
 #include "umad/umad_transport.h"
 #endif
 
@@ -297,8 +298,19 @@ Napi::Value Environment::discover(const Napi::CallbackInfo& info) {
     throw failure(env, kEOPNOTSUPP, "this build has no umad provider: it exists on Linux only");
 #endif
   }
+  const bool withGids = info[2].ToBoolean();
   for (const PortInfo& port : ports) {
-    list.Set(count++, portInfo(env, port.device, port.port, port.state));
+    Napi::Object listed = portInfo(env, port.device, port.port, port.state);
+    if (withGids) {
+      std::vector<Gid> gids{port.state.gid};
+#if RXIB_WITH_RDMA
+      if (kind == "umad") gids = umad::gidTable(port);
+#endif
+      Napi::Array table = Napi::Array::New(env, gids.size());
+      for (uint32_t i = 0; i < gids.size(); ++i) table.Set(i, gidWords(env, gids[i]));
+      listed.Set("gidTable", table);
+    }
+    list.Set(count++, listed);
   }
   return list;
 }

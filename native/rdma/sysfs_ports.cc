@@ -8,6 +8,8 @@
 #include <fstream>
 #include <memory>
 
+#include "codec/byte_order.h"
+
 namespace rxib::rdma {
 namespace {
 
@@ -83,6 +85,21 @@ std::optional<Gid> sysfsGid(const std::string& device, uint8_t port, int index,
                             const std::string& devices) {
   return gidOf(firstLine(devices + "/" + device + "/ports/" + std::to_string(port) + "/gids/" +
                          std::to_string(index)));
+}
+
+std::vector<Gid> sysfsGids(const std::string& device, uint8_t port, const std::string& devices) {
+  // Tables have up to a thousand entries. They are filled from the start, and GIDs that went away
+  // leave gaps.
+  constexpr size_t kLongestGap = 32;
+  constexpr size_t kMostGids = 1024;
+  std::vector<Gid> table;
+  for (size_t index = 0; index < std::min(kMostGids, table.size() + kLongestGap); ++index) {
+    const auto gid = sysfsGid(device, port, static_cast<int>(index), devices);
+    if (!gid || codec::read64(gid->bytes.data() + 8) == 0) continue;
+    table.resize(index + 1);
+    table[index] = *gid;
+  }
+  return table;
 }
 
 }  // namespace rxib::rdma

@@ -18,4 +18,11 @@ std::vector<PortInfo> sysfsPorts(const std::string& devices = kSysfsDevices);
 std::optional<Gid> sysfsGid(const std::string& device, uint8_t port, int index,
                             const std::string& devices = kSysfsDevices);
 
+/**
+ * A port's GID table by index, up to its last entry; what is empty in between is zero. An entry of
+ * InfiniBand is empty too when it has only the prefix of the subnet.
+ */
+std::vector<Gid> sysfsGids(const std::string& device, uint8_t port,
+                           const std::string& devices = kSysfsDevices);
+
 }  // namespace rxib::rdma

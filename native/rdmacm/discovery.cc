@@ -13,11 +13,6 @@
 namespace rxib::rdmacm {
 namespace {
 
-// GID tables have up to a thousand entries. The kernel fills them from the start, and addresses
-// that went away leave gaps.
-constexpr int kLongestGap = 32;
-constexpr int kMostGids = 1024;
-
 struct LocalAddress {
   std::string interface;
   SocketAddress address;
@@ -40,13 +35,8 @@ std::vector<LocalAddress> localAddresses() {
 
 /** On Ethernet each address of an interface stands in the GID table of its port. */
 std::set<Gid> gidTable(const std::string& device, uint8_t port) {
-  std::set<Gid> gids;
-  for (int index = 0, gap = 0; index < kMostGids && gap < kLongestGap; ++index) {
-    auto gid = rdma::sysfsGid(device, port, index);
-    gap = gid ? 0 : gap + 1;
-    if (gid) gids.insert(*gid);
-  }
-  return gids;
+  const std::vector<Gid> table = rdma::sysfsGids(device, port);
+  return {table.begin(), table.end()};
 }
 
 /** The GID in the hardware address of an IPoIB interface; zero for any other interface. */

@@ -118,6 +118,13 @@ std::optional<PortState> readPort(const rdma::UmadLibrary& library, const std::s
   return state;
 }
 
+std::vector<Gid> gidTable(const PortInfo& port, const std::string& sysfs) {
+  std::vector<Gid> table = rdma::sysfsGids(port.device, port.port, sysfs);
+  // The simulator shows its sysfs to libibumad alone; its ports have one GID.
+  if (table.empty()) table.push_back(port.state.gid);
+  return table;
+}
+
 bool deviceExists(const rdma::UmadLibrary& library, const std::string& device) {
   const std::vector<std::string> names = deviceNames(library);
   return std::find(names.begin(), names.end(), device) != names.end();

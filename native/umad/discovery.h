@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "core/port.h"
+#include "rdma/sysfs_ports.h"
 #include "rdma/umad_library.h"
 
 namespace rxib::umad {
@@ -16,6 +17,9 @@ std::vector<PortInfo> listPorts(const rdma::UmadLibrary& library);
 /** One port as sysfs shows it now; nothing when the device or the port has gone. */
 std::optional<PortState> readPort(const rdma::UmadLibrary& library, const std::string& device,
                                   uint8_t port);
+
+/** The GID table of a port by index: that of sysfs, or else the one GID that is known. */
+std::vector<Gid> gidTable(const PortInfo& port, const std::string& sysfs = rdma::kSysfsDevices);
 
 bool deviceExists(const rdma::UmadLibrary& library, const std::string& device);
 

@@ -58,8 +58,8 @@ export interface Addon {
    * environment is of no use afterwards. `all`: every environment of the process, and stop threads.
    */
   drain(limitMs: number, all: boolean): boolean;
-  /** Lists ports; throws an Error with `status`. */
-  discover(kind: PortKind, fabric: number): NativePortInfo[];
+  /** Lists ports, with their GID tables where asked for; throws an Error with `status`. */
+  discover(kind: PortKind, fabric: number, gids: boolean): NativePortInfo[];
   /** Makes (`'create'`), controls and inspects embedded fabrics. */
   fabric(verb: 'create', options: NativeFabricOptions): number;
   fabric(verb: string, fabric: number, ...numbers: number[]): unknown;
@@ -180,6 +180,8 @@ export interface NativePortInfo {
   smSl: number;
   gidWords: [number, number, number, number];
   pkeys: number[];
+  /** umad, embedded */
+  gidTable?: [number, number, number, number][];
   /** rdmacm */
   addresses?: string[];
 }

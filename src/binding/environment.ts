@@ -65,8 +65,12 @@ function translated<T>(run: () => T): T {
   }
 }
 
-function portInfo({ gidWords, ...info }: NativePortInfo): PortInfo {
-  return { ...info, gid: gidOfWords(gidWords) };
+function portInfo({ gidWords, gidTable, ...info }: NativePortInfo): PortInfo {
+  return {
+    ...info,
+    gid: gidOfWords(gidWords),
+    ...(gidTable === undefined ? {} : { gids: gidTable.map((words) => gidOfWords(words)) }),
+  };
 }
 
 /** One join at a native port. */
@@ -318,8 +322,9 @@ export class Environment {
     ) as unknown as PortStats;
   }
 
-  discover(kind: PortKind, fabric = 0): PortInfo[] {
-    return translated(() => this.addon.discover(kind, fabric)).map(portInfo);
+  /** The ports there are, of umad and of a fabric with their GID tables unless told otherwise. */
+  discover(kind: PortKind, fabric = 0, gids = true): PortInfo[] {
+    return translated(() => this.addon.discover(kind, fabric, gids)).map(portInfo);
   }
 
   createFabric(options: NativeFabricOptions): number {

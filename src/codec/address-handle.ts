@@ -6,10 +6,9 @@ import { Errno } from '../errors/errno.js';
 import { MulticastError } from '../errors/multicast-error.js';
 import type { McMemberRecord } from '../records/mc-member-record.js';
 
-/** What of a port an address handle is made from. `gids`: its GID table by index. */
-export type AddressHandlePort = Pick<PortInfo, 'port' | 'gid' | 'linkLayer'> & {
+/** What of a port, as `ports()` lists it, an address handle is made from. */
+export type AddressHandlePort = Pick<PortInfo, 'port' | 'gid' | 'gids' | 'linkLayer'> & {
   readonly device?: string;
-  readonly gids?: readonly string[];
 };
 
 /**

@@ -55,6 +55,8 @@ export interface PortInfo {
   readonly smSl: number;
   /** GID index 0. */
   readonly gid: string;
+  /** GID table by index, `'::'` where it is empty; of `umad()` and `embeddedFabric()` ports. */
+  readonly gids?: readonly string[];
   /** P_Key table without its empty slots. */
   readonly pkeys: readonly number[];
   /** IP addresses through which the kernel's RDMA CM reaches the port; of `rdmacm()` ports only. */

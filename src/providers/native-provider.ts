@@ -44,6 +44,11 @@ export abstract class NativeProvider implements MulticastProvider {
   /** Every port there is, opened or not. */
   abstract ports(): PortInfo[];
 
+  /** The same, with what choosing takes. */
+  protected candidates(): PortInfo[] {
+    return this.ports();
+  }
+
   /** Chooses among the ports there are. */
   protected abstract choosePort(ports: readonly PortInfo[], request: PortWish): PortPlace;
 
@@ -55,7 +60,7 @@ export abstract class NativeProvider implements MulticastProvider {
     }
     if (this.#listed === undefined) {
       // Many joins are often made in one go; the ports are looked up once for all of them.
-      this.#listed = this.ports();
+      this.#listed = this.candidates();
       queueMicrotask(() => {
         this.forgetPorts();
       });

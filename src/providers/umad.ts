@@ -31,6 +31,11 @@ class Umad extends SaProvider implements UmadProvider {
     return nativeEnvironment().discover('umad');
   }
 
+  // Reading GID tables takes longer than joining.
+  protected override candidates(): PortInfo[] {
+    return nativeEnvironment().discover('umad', 0, false);
+  }
+
   protected open(environment: Environment, device: string, port: number): PortUse {
     const options = { ...nativePortOptions(this.#options), device, port };
     return environment.openPort('umad', options, false, this.#options.ref);

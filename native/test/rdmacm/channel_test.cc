@@ -6,6 +6,7 @@
 #include <atomic>
 #include <chrono>
 #include <condition_variable>
+#include <filesystem>
 #include <fstream>
 #include <mutex>
 #include <string>
@@ -199,6 +200,19 @@ TEST("rdma: ports as sysfs lists them") {
   CHECK(rdma::sysfsGid("mlx5_0", 1, 0, base).has_value());
   CHECK(!rdma::sysfsGid("mlx5_0", 1, 1, base).has_value());
   CHECK(!rdma::sysfsGid("mlx5_0", 1, 2, base).has_value());
+
+  // Of a table, the last entry ends it; one that has only a prefix is empty.
+  put(port + "/gids/2", "fe80:0000:0000:0000:0000:0000:0000:0000");
+  put(port + "/gids/3", "fe80:0000:0000:0000:0002:c903:0000:0009");
+  put(port + "/gids/4", "fe80:0000:0000:0000:0000:0000:0000:0000");
+  const std::vector<Gid> table = rdma::sysfsGids("mlx5_0", 1, base);
+  CHECK_EQ(table.size(), size_t{4});
+  CHECK(table[0] == ports[0].state.gid);
+  CHECK(table[1].isZero());
+  CHECK(table[2].isZero());
+  CHECK_EQ(table[3].bytes[15], 9);
+  CHECK(rdma::sysfsGids("mlx5_0", 2, base).empty());
+  std::filesystem::remove_all(base);
 }
 
 }  // namespace

@@ -5,12 +5,15 @@
 #include <atomic>
 #include <cerrno>
 #include <deque>
+#include <filesystem>
+#include <fstream>
 #include <optional>
 #include <thread>
 
 #include "check.h"
 #include "codec/byte_order.h"
 #include "codec/mc_member_record.h"
+#include "umad/discovery.h"
 #include "umad/port_claim.h"
 #include "umad/strict_fake_umad.h"
 #include "umad/umad_transport.h"
@@ -276,6 +279,21 @@ TEST("umad discover lists every port of every device") {
   CHECK(found.ports[0].state.pkeys == activePort().pkeys);
   CHECK_EQ(found.ports[1].state.linkLayer, LinkLayer::kEthernet);
   CHECK_EQ(found.ports[2].device, std::string("rxe0"));
+}
+
+TEST("umad discover: the GID table is that of sysfs, or the port's one GID where there is none") {
+  char root[] = "/tmp/rxib-sysfs-XXXXXX";
+  CHECK(mkdtemp(root) != nullptr);
+  const std::string base = root;
+  const PortInfo port = portOf("mlx5_0", 1);
+  CHECK(umad::gidTable(port, base) == std::vector<Gid>{port.state.gid});
+  std::filesystem::create_directories(base + "/mlx5_0/ports/1/gids");
+  std::ofstream(base + "/mlx5_0/ports/1/gids/0") << "fe80:0:0:0:0002:c903:0000:0001\n";
+  std::ofstream(base + "/mlx5_0/ports/1/gids/1") << "fe80:0:0:0:0002:c903:0000:0002\n";
+  const std::vector<Gid> table = umad::gidTable(port, base);
+  CHECK_EQ(table.size(), size_t{2});
+  CHECK_EQ(table[1].bytes[15], 2);
+  std::filesystem::remove_all(base);
 }
 
 TEST("umad claim: a port on its way out is waited for") {
