@@ -120,6 +120,7 @@ describe('rdmacm(options)', () => {
     [{ portSpace: 1 }, TypeError, /portSpace is 1/],
     [{ sourceAddress: 'mlx5_0' }, TypeError, /sourceAddress is 'mlx5_0'; expected an IPv4 or IPv6/],
     [{ sourceAddress: 7 }, TypeError, /sourceAddress is 7/],
+    [{ sourceAddress: '' }, TypeError, /sourceAddress is ''/],
     [{ exitDrainMs: -1 }, RangeError, /exitDrainMs is -1/],
     [{ ref: 'no' }, TypeError, /ref is no/],
     [{ requestTimeoutMs: 1 }, TypeError, /requestTimeoutMs is no option of rdmacm\(\)/],

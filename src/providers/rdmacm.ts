@@ -53,13 +53,16 @@ type CheckedOptions = { [K in keyof RdmacmOptions]-?: NonNullable<RdmacmOptions[
 
 function checkOptions(options: RdmacmOptions): CheckedOptions {
   checkKnownOptions(options, OPTIONS, 'rdmacm()');
-  const { portSpace = 'udp', sourceAddress = '', exitDrainMs, ref } = options;
+  const { portSpace = 'udp', sourceAddress, exitDrainMs, ref } = options;
   if (!PORT_SPACES.includes(portSpace)) {
     throw new (typeof portSpace === 'string' ? RangeError : TypeError)(
       `portSpace is ${inspect(portSpace)}; expected one of 'udp', 'ipoib'`,
     );
   }
-  if (sourceAddress !== '' && isIP(sourceAddress) === 0) {
+  if (
+    sourceAddress !== undefined &&
+    (typeof sourceAddress !== 'string' || isIP(sourceAddress) === 0)
+  ) {
     throw new TypeError(
       `sourceAddress is ${inspect(sourceAddress)}; expected an IPv4 or IPv6 address of this machine, for example '10.0.0.1'`,
     );
@@ -68,7 +71,12 @@ function checkOptions(options: RdmacmOptions): CheckedOptions {
     ...(exitDrainMs === undefined ? {} : { exitDrainMs }),
     ...(ref === undefined ? {} : { ref }),
   });
-  return { portSpace, sourceAddress, exitDrainMs: checked.exitDrainMs, ref: checked.ref };
+  return {
+    portSpace,
+    sourceAddress: sourceAddress ?? '',
+    exitDrainMs: checked.exitDrainMs,
+    ref: checked.ref,
+  };
 }
 
 /** An IP address as it is compared: any spelling of it, without the interface of a link-local one. */
