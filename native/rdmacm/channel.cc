@@ -7,6 +7,7 @@
 #include <algorithm>
 #include <cerrno>
 #include <utility>
+#include <vector>
 
 #include "core/status.h"
 
@@ -30,7 +31,8 @@ Channel::Opened Channel::open(System system, Options options) {
 }
 
 Channel::Channel(System system, Options options)
-    : client_(std::move(system), std::move(options), stats_),
+    : QueuedEngine(1),
+      client_(std::move(system), std::move(options), stats_),
       wakeFd_(eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK)) {}
 
 Channel::~Channel() {
@@ -39,11 +41,8 @@ Channel::~Channel() {
 }
 
 void Channel::stop() {
-  {
-    std::lock_guard<std::mutex> lock(mutex_);
-    stopping_ = true;
-  }
-  settled_.notify_all();
+  stopping_ = true;
+  endWaiting();
   if (!thread_.joinable()) return;
   wake();
   thread_.join();
@@ -53,60 +52,6 @@ void Channel::wake() {
   const uint64_t one = 1;
   // A full counter is readable as well, which is all that matters.
   [[maybe_unused]] ssize_t written = write(wakeFd_, &one, sizeof one);
-}
-
-void Channel::push(Command command) {
-  {
-    std::lock_guard<std::mutex> lock(mutex_);
-    if (command.kind == Command::Kind::kJoin) {
-      // Counted here and not when executed, so that a caller sees its own calls at once.
-      ++stats_.joinsStarted;
-      ++stats_.handlesAlive;
-    } else if (command.kind == Command::Kind::kFree) {
-      ++stats_.handlesFreed;
-      --stats_.handlesAlive;
-    }
-    commands_.push_back(std::move(command));
-  }
-  wake();
-}
-
-void Channel::attach(std::shared_ptr<CompletionSink> sink) {
-  push({Command::Kind::kAttach, 0, nullptr, nullptr, std::move(sink)});
-}
-
-void Channel::detach(const std::shared_ptr<CompletionSink>& sink) {
-  push({Command::Kind::kDetach, 0, nullptr, nullptr, sink});
-}
-
-void Channel::join(HandleId id, const JoinSpec& spec, CompletionSink* sink) {
-  push({Command::Kind::kJoin, id, sink, std::make_unique<JoinSpec>(spec), nullptr});
-}
-
-void Channel::free(HandleId id) { push({Command::Kind::kFree, id, nullptr, nullptr, nullptr}); }
-
-void Channel::leaveAll() { push({Command::Kind::kLeaveAll, 0, nullptr, nullptr, nullptr}); }
-
-PortState Channel::state() const {
-  std::lock_guard<std::mutex> lock(mutex_);
-  return state_;
-}
-
-bool Channel::removed() const {
-  std::lock_guard<std::mutex> lock(mutex_);
-  return removed_;
-}
-
-bool Channel::unsettled() const {
-  std::lock_guard<std::mutex> lock(mutex_);
-  return busy_ || !commands_.empty();
-}
-
-bool Channel::waitSettled(Duration limit) const {
-  std::unique_lock<std::mutex> lock(mutex_);
-  auto settled = [this] { return !busy_ && commands_.empty(); };
-  settled_.wait_for(lock, limit, [&] { return stopping_ || settled(); });
-  return settled();
 }
 
 void Channel::execute(Command& command) {
@@ -123,10 +68,10 @@ void Channel::execute(Command& command) {
       client_.join(command.id, *command.spec, command.sink);
       break;
     case Command::Kind::kFree:
-      if (client_.free(command.id)) break;
-      // Freed before, by its sink's detach for one: push() has counted it a second time.
-      --stats_.handlesFreed;
-      ++stats_.handlesAlive;
+      if (!client_.free(command.id)) freedBefore();
+      break;
+    case Command::Kind::kAsk:
+      // There is nobody to ask, and ask() has said so.
       break;
     case Command::Kind::kLeaveAll:
       for (const auto& sink : sinks_) client_.detach(sink.get());
@@ -137,32 +82,15 @@ void Channel::execute(Command& command) {
 
 void Channel::loop() {
   client_.watch(*this);
-  for (;;) {
-    std::vector<Command> commands;
-    {
-      std::lock_guard<std::mutex> lock(mutex_);
-      if (stopping_) break;
-      commands.swap(commands_);
-      // Until the commands are executed, nobody may believe that they have been.
-      busy_ = !commands.empty();
-    }
+  while (!stopping_) {
+    std::vector<Command> commands = takeCommands();
     client_.takeEvents();
     client_.takePortReports();
     for (Command& command : commands) execute(command);
     for (const auto& sink : sinks_) sink->handOver();
-    bool nowSettled = false;
-    {
-      std::lock_guard<std::mutex> lock(mutex_);
-      // A leave is over when the kernel's call has returned.
-      nowSettled = busy_ && commands_.empty();
-      busy_ = false;
-      state_ = client_.state();
-      removed_ = client_.removed();
-    }
-    if (nowSettled) {
-      settled_.notify_all();
-      for (const auto& sink : sinks_) sink->settled();
-    }
+    removed_ = client_.removed();
+    // A leave is over when the kernel's call has returned.
+    endRun(false, client_.state());
     pollfd fds[2] = {{wakeFd_, POLLIN, 0}, {client_.fd(), POLLIN, 0}};
     if (poll(fds, 2, -1) > 0 && fds[0].revents != 0) {
       uint64_t count;

@@ -1,20 +1,17 @@
 // The connection manager's client as an actor, on an I/O thread of its own.
 #pragma once
 
-#include <condition_variable>
+#include <atomic>
 #include <memory>
-#include <mutex>
-#include <string>
 #include <thread>
-#include <vector>
 
-#include "core/engine.h"
 #include "core/machine.h"
+#include "core/queued_engine.h"
 #include "rdmacm/client.h"
 
 namespace rxib::rdmacm {
 
-class Channel final : public Engine, private Waker {
+class Channel final : public QueuedEngine, private Waker {
  public:
   struct Opened {
     std::unique_ptr<Channel> channel;
@@ -32,46 +29,19 @@ class Channel final : public Engine, private Waker {
   /** Ends the thread, which leaves what is still joined; nobody is told. Idempotent. */
   void stop();
   /** The device is gone for good; another channel may find it again. */
-  bool removed() const;
-
-  void attach(std::shared_ptr<CompletionSink> sink) override;
-  void detach(const std::shared_ptr<CompletionSink>& sink) override;
-  void join(HandleId id, const JoinSpec& spec, CompletionSink* sink) override;
-  void free(HandleId id) override;
-  void leaveAll() override;
-  PortStats stats() const override { return stats_; }
-  PortState state() const override;
-  bool unsettled() const override;
-  bool waitSettled(Duration limit) const override;
+  bool removed() const { return removed_; }
 
  private:
-  struct Command {
-    enum class Kind : uint8_t { kAttach, kDetach, kJoin, kFree, kLeaveAll };
-    Kind kind;
-    HandleId id = 0;
-    CompletionSink* sink = nullptr;
-    std::unique_ptr<JoinSpec> spec;
-    std::shared_ptr<CompletionSink> owned;
-  };
-
   Channel(System system, Options options);
-  void push(Command command);
   void wake() override;
+  void wakeEngine() override { wake(); }
   void loop();
   void execute(Command& command);
 
-  PortStats stats_;
   Client client_;
   int wakeFd_ = -1;
-  std::vector<std::shared_ptr<CompletionSink>> sinks_;  // the thread's
-
-  mutable std::mutex mutex_;
-  mutable std::condition_variable settled_;
-  std::vector<Command> commands_;
-  bool busy_ = false;
-  bool stopping_ = false;
-  bool removed_ = false;
-  PortState state_;
+  std::atomic<bool> stopping_{false};
+  std::atomic<bool> removed_{false};
   std::thread thread_;
 };
 

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <utility>
+#include <vector>
 
 namespace rxib::sa {
 namespace {
@@ -12,7 +13,7 @@ constexpr size_t kHandOverMost = 16;
 }  // namespace
 
 Port::Port(std::unique_ptr<MadTransport> transport, const Options& options)
-    : gather_(options.gather),
+    : QueuedEngine(options.gather),
       handOverDelay_(options.handOverDelay),
       transport_(std::move(transport)),
       client_(*transport_, options, stats_) {}
@@ -21,11 +22,7 @@ Port::~Port() { stop(); }
 
 void Port::stop() {
   transport_->stop();
-  {
-    std::lock_guard<std::mutex> lock(mutex_);
-    stopped_ = true;
-  }
-  settled_.notify_all();
+  endWaiting();
 }
 
 void Port::start(Waker& waker) {
@@ -35,55 +32,7 @@ void Port::start(Waker& waker) {
   transport_->start(waker);
 }
 
-void Port::push(Command command) {
-  {
-    std::lock_guard<std::mutex> lock(mutex_);
-    if (command.kind == Command::Kind::kJoin || command.kind == Command::Kind::kAsk) {
-      // Counted here and not when executed, so that a caller sees its own calls at once.
-      ++stats_.joinsStarted;
-      ++stats_.handlesAlive;
-    } else if (command.kind == Command::Kind::kFree) {
-      ++stats_.handlesFreed;
-      --stats_.handlesAlive;
-    }
-    const bool patient =
-        command.kind == Command::Kind::kJoin || command.kind == Command::Kind::kFree;
-    commands_.push_back(std::move(command));
-    // Waking a thread costs more than what one join has it do.
-    if (patient && ++gathered_ < gather_) return;
-    gathered_ = 0;
-  }
-  waker_->wake();
-}
-
-void Port::flush() {
-  {
-    std::lock_guard<std::mutex> lock(mutex_);
-    if (gathered_ == 0) return;
-    gathered_ = 0;
-  }
-  waker_->wake();
-}
-
-void Port::attach(std::shared_ptr<CompletionSink> sink) {
-  Command command{Command::Kind::kAttach};
-  command.owned = std::move(sink);
-  push(std::move(command));
-}
-
-void Port::detach(const std::shared_ptr<CompletionSink>& sink) {
-  Command command{Command::Kind::kDetach};
-  command.owned = sink;
-  push(std::move(command));
-}
-
-void Port::join(HandleId id, const JoinSpec& spec, CompletionSink* sink) {
-  Command command{Command::Kind::kJoin};
-  command.id = id;
-  command.sink = sink;
-  command.spec = std::make_unique<JoinSpec>(spec);
-  push(std::move(command));
-}
+void Port::wakeEngine() { waker_->wake(); }
 
 bool Port::ask(HandleId id, const AskSpec& spec, CompletionSink* sink) {
   Command command{Command::Kind::kAsk};
@@ -96,33 +45,6 @@ bool Port::ask(HandleId id, const AskSpec& spec, CompletionSink* sink) {
 
 std::optional<McMemberRecord> Port::memberRecord(const Gid& mgid) const {
   return client_.memberRecord(mgid);
-}
-
-void Port::free(HandleId id) {
-  Command command{Command::Kind::kFree};
-  command.id = id;
-  push(std::move(command));
-}
-
-void Port::leaveAll() { push(Command{Command::Kind::kLeaveAll}); }
-
-PortStats Port::stats() const { return stats_; }
-
-PortState Port::state() const {
-  std::lock_guard<std::mutex> lock(mutex_);
-  return state_;
-}
-
-bool Port::unsettled() const {
-  std::lock_guard<std::mutex> lock(mutex_);
-  return busy_ || !commands_.empty();
-}
-
-bool Port::waitSettled(Duration limit) const {
-  std::unique_lock<std::mutex> lock(mutex_);
-  auto settled = [this] { return !busy_ && commands_.empty(); };
-  settled_.wait_for(lock, limit, [&] { return stopped_ || settled(); });
-  return settled();
 }
 
 void Port::execute(Instant now, Command& command) {
@@ -145,10 +67,7 @@ void Port::execute(Instant now, Command& command) {
       client_.ask(now, command.id, *command.question, command.sink);
       break;
     case Command::Kind::kFree:
-      if (client_.free(now, command.id)) break;
-      // Freed before, by its sink's detach for one: push() has counted it a second time.
-      --stats_.handlesFreed;
-      ++stats_.handlesAlive;
+      if (!client_.free(now, command.id)) freedBefore();
       break;
     case Command::Kind::kLeaveAll:
       for (const auto& sink : sinks_) client_.detach(now, sink.get());
@@ -172,28 +91,11 @@ Instant Port::handOver(Instant now) {
 }
 
 Instant Port::run(Instant now) {
-  std::vector<Command> commands;
-  {
-    std::lock_guard<std::mutex> lock(mutex_);
-    commands.swap(commands_);
-    // Until the commands are executed, nobody may believe that they have been.
-    if (!commands.empty()) busy_ = true;
-  }
+  std::vector<Command> commands = takeCommands();
   for (Command& command : commands) execute(now, command);
   Instant next = client_.run(now);
   next = std::min(next, handOver(now));
-  bool nowSettled = false;
-  {
-    std::lock_guard<std::mutex> lock(mutex_);
-    const bool busy = client_.unsettled();
-    nowSettled = busy_ && !busy && commands_.empty();
-    busy_ = busy;
-    state_ = transport_->port();
-  }
-  if (nowSettled) {
-    settled_.notify_all();
-    for (const auto& sink : sinks_) sink->settled();
-  }
+  endRun(client_.unsettled(), transport_->port());
   return next;
 }
 

@@ -1,0 +1,115 @@
+#include "core/queued_engine.h"
+
+#include <utility>
+
+namespace rxib {
+
+void QueuedEngine::push(Command command) {
+  {
+    std::lock_guard<std::mutex> lock(mutex_);
+    if (command.kind == Command::Kind::kJoin || command.kind == Command::Kind::kAsk) {
+      // Counted here and not when executed, so that a caller sees its own calls at once.
+      ++stats_.joinsStarted;
+      ++stats_.handlesAlive;
+    } else if (command.kind == Command::Kind::kFree) {
+      ++stats_.handlesFreed;
+      --stats_.handlesAlive;
+    }
+    const bool patient =
+        command.kind == Command::Kind::kJoin || command.kind == Command::Kind::kFree;
+    commands_.push_back(std::move(command));
+    // Waking a thread costs more than what one join has it do.
+    if (patient && ++gathered_ < gather_) return;
+    gathered_ = 0;
+  }
+  wakeEngine();
+}
+
+void QueuedEngine::flush() {
+  {
+    std::lock_guard<std::mutex> lock(mutex_);
+    if (gathered_ == 0) return;
+    gathered_ = 0;
+  }
+  wakeEngine();
+}
+
+void QueuedEngine::attach(std::shared_ptr<CompletionSink> sink) {
+  Command command{Command::Kind::kAttach};
+  command.owned = std::move(sink);
+  push(std::move(command));
+}
+
+void QueuedEngine::detach(const std::shared_ptr<CompletionSink>& sink) {
+  Command command{Command::Kind::kDetach};
+  command.owned = sink;
+  push(std::move(command));
+}
+
+void QueuedEngine::join(HandleId id, const JoinSpec& spec, CompletionSink* sink) {
+  Command command{Command::Kind::kJoin};
+  command.id = id;
+  command.sink = sink;
+  command.spec = std::make_unique<JoinSpec>(spec);
+  push(std::move(command));
+}
+
+void QueuedEngine::free(HandleId id) {
+  Command command{Command::Kind::kFree};
+  command.id = id;
+  push(std::move(command));
+}
+
+void QueuedEngine::leaveAll() { push(Command{Command::Kind::kLeaveAll}); }
+
+PortState QueuedEngine::state() const {
+  std::lock_guard<std::mutex> lock(mutex_);
+  return state_;
+}
+
+bool QueuedEngine::unsettled() const {
+  std::lock_guard<std::mutex> lock(mutex_);
+  return busy_ || !commands_.empty();
+}
+
+bool QueuedEngine::waitSettled(Duration limit) const {
+  std::unique_lock<std::mutex> lock(mutex_);
+  auto settled = [this] { return !busy_ && commands_.empty(); };
+  settled_.wait_for(lock, limit, [&] { return over_ || settled(); });
+  return settled();
+}
+
+void QueuedEngine::endWaiting() {
+  {
+    std::lock_guard<std::mutex> lock(mutex_);
+    over_ = true;
+  }
+  settled_.notify_all();
+}
+
+std::vector<QueuedEngine::Command> QueuedEngine::takeCommands() {
+  std::vector<Command> commands;
+  std::lock_guard<std::mutex> lock(mutex_);
+  commands.swap(commands_);
+  // Until the commands are executed, nobody may believe that they have been.
+  if (!commands.empty()) busy_ = true;
+  return commands;
+}
+
+void QueuedEngine::endRun(bool busy, const PortState& state) {
+  {
+    std::lock_guard<std::mutex> lock(mutex_);
+    const bool wasBusy = std::exchange(busy_, busy);
+    state_ = state;
+    if (!wasBusy || busy || !commands_.empty()) return;
+  }
+  settled_.notify_all();
+  for (const auto& sink : sinks_) sink->settled();
+}
+
+void QueuedEngine::freedBefore() {
+  --stats_.handlesFreed;
+  ++stats_.handlesAlive;
+}
+
+}  // namespace rxib
