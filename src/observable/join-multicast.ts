@@ -1,5 +1,5 @@
 import { Observable } from 'rxjs';
-import type { Subscriber, Subscription } from 'rxjs';
+import type { Subscriber, Unsubscribable } from 'rxjs';
 import type { MulticastEvent } from '../contract/event.js';
 import type { JoinCompletion, MulticastHandle } from '../contract/provider.js';
 import type { Arg, JoinRequest, ResolvedJoinRequest } from '../contract/request.js';
@@ -14,6 +14,7 @@ import { wrapThrown } from '../errors/wrap-thrown.js';
 import { inheriting, lookUpBroadcast } from './inherit.js';
 import { currentChain, outsideOfChains, sealRequest } from './rejoin-chain.js';
 import { requestOf } from './join-request.js';
+import { startTimeout } from './join-timeouts.js';
 import { resolveJoinRequest } from './resolve-join-request.js';
 import type { Resolution } from './resolve-join-request.js';
 import { clientScope } from './sa-client.js';
@@ -32,7 +33,7 @@ class Join<C> {
   #mgid: string | undefined;
   /** Completions that must wait, in order; present while joinMulticast or its aftermath runs. */
   #waiting: JoinCompletion[] | undefined;
-  #timer: Subscription | undefined;
+  #timer: Unsubscribable | undefined;
   #dropped = 0;
   /** Looking up what to inherit counts as being under way, as the join does afterwards. */
   #inScope = false;
@@ -234,7 +235,7 @@ class Join<C> {
   #startTimer(): void {
     const { joinTimeoutMs, scheduler } = this.#request;
     if (joinTimeoutMs === Infinity || this.#timer !== undefined) return;
-    this.#timer = scheduler.schedule(() => {
+    this.#timer = startTimeout(scheduler, joinTimeoutMs, () => {
       if (this.#joined) return;
       this.#fail(
         new MulticastError(
@@ -242,7 +243,7 @@ class Join<C> {
           this.#details({ status: Errno.ETIMEDOUT }),
         ),
       );
-    }, joinTimeoutMs);
+    });
     // A scheduler may have run the work at once.
     if (this.#ended) this.#stopTimer();
   }
