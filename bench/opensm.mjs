@@ -7,7 +7,10 @@ import { compete, ratioOf } from './contestant.mjs';
 const PEER = fileURLToPath(new URL('../native/bench/build/umad-peer', import.meta.url));
 const RATES = fileURLToPath(new URL('opensm-rates.mjs', import.meta.url));
 const GROUPS = '1000';
+const PATH_RATES = fileURLToPath(new URL('path-rates.mjs', import.meta.url));
 const ROUNDS = 15;
+/** The default of `maxOutstanding`. */
+const DEFAULT_WINDOW = '64';
 
 /** The port of a simulated host, as a client there sees it. */
 function portOf(env) {
@@ -19,7 +22,7 @@ function portOf(env) {
   return JSON.parse(stdout);
 }
 
-/** A plain client in C against joinMulticast$, both at one OpenSM. */
+/** A plain client in C against joinMulticast$ and queryPath$, both at one OpenSM. */
 export async function measureOpensm() {
   const available = fabricAvailable();
   if (!available.ok) return { missing: available.reason };
@@ -58,5 +61,21 @@ async function measureOn(fabric) {
       p99Us: { c: p99.first, js: p99.second },
     };
   }
-  return windows;
+  return { ...windows, paths: await measurePaths(hosts, port, portOf(hosts[1])) };
+}
+
+/** A thousand path queries with the default window, from one host to the other. */
+async function measurePaths(hosts, from, to) {
+  const hex = (gid) => Buffer.from(parseGid(gid)).toString('hex');
+  const at = [from.device, String(from.port), String(from.smLid), hex(from.gid)];
+  const results = await compete({
+    commands: [
+      [PEER, ...at, DEFAULT_WINDOW, GROUPS, hex(to.gid)],
+      [process.execPath, PATH_RATES, from.gid, to.gid, GROUPS],
+    ],
+    rounds: ROUNDS,
+    env: hosts,
+  });
+  const { first, second, ratio, spread } = ratioOf(results, 'pathsPerSecond');
+  return { c: first, js: second, ratio, spread };
 }

@@ -31,8 +31,8 @@ const writers = {
         ratio(size.frees),
       ]),
     )}\ntime per join at 100,000 over 1,000: engine ${growth.engine.toFixed(2)}, js ${growth.js.toFixed(2)}`,
-  opensm: (windows) =>
-    windows.missing ??
+  opensm: ({ missing, paths, ...windows }) =>
+    missing ??
     `OpenSM, JavaScript over a client in C\n${table(
       ['window', 'c', 'js', 'ratio of joins', 'ratio of leaves', 'p50 c, js', 'p99 c, js'],
       Object.entries(windows).map(([name, w]) => [
@@ -44,7 +44,7 @@ const writers = {
         `${w.p50Us.c.toFixed(0)}, ${w.p50Us.js.toFixed(0)} us`,
         `${w.p99Us.c.toFixed(0)}, ${w.p99Us.js.toFixed(0)} us`,
       ]),
-    )}`,
+    )}\npath queries, window 64: c ${rate(paths.c)}, js ${rate(paths.js)}, ratio ${ratio(paths)}`,
   rx: (variants) =>
     `Rx over a provider that answers at once\n${table(
       ['', 'ns per joined event', 'bytes per subscription'],

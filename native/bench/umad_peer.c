@@ -2,9 +2,10 @@
 // requests and nothing else. No retries, no state machine: the speed of the wire and of the subnet
 // manager.
 //
-//   umad-peer DEVICE PORT SM_LID PORT_GID_HEX WINDOW GROUPS
+//   umad-peer DEVICE PORT SM_LID PORT_GID_HEX WINDOW COUNT [DESTINATION_GID_HEX]
 //
-// For each line of its input it joins the groups, leaves them, and prints a line of JSON.
+// For each line of its input it joins so many groups, leaves them, and prints a line of JSON. With a
+// destination it asks so many times for the path there instead.
 
 #define _POSIX_C_SOURCE 200809L
 
@@ -28,15 +29,18 @@ int umad_set_pkey(void* umad, int index);
 int umad_send(int port, int agent, void* umad, int length, int timeout, int retries);
 int umad_recv(int port, void* umad, int* length, int timeout);
 
-enum { MAD_SIZE = 256, SET = 0x02, DELETE = 0x15, ANSWER_TIMEOUT = 3000 };
+enum { MAD_SIZE = 256, SET = 0x02, GET_TABLE = 0x12, DELETE = 0x15, ANSWER_TIMEOUT = 3000 };
+enum { MC_MEMBER_RECORD = 0x38, PATH_RECORD = 0x35 };
 
 static const uint64_t JOIN_MASK = 0x130c7;   // what creates a group
 static const uint64_t LEAVE_MASK = 0x10003;  // MGID, PortGID, JoinState
+static const uint64_t PATH_MASK = 0xc;       // DGID, SGID
 
 static int port;
 static int agent;
 static int sm_lid;
 static uint8_t port_gid[16];
+static uint8_t destination[16];
 static void* buffer;
 static uint32_t next_transaction;
 static double* sent_at;
@@ -57,15 +61,16 @@ static void put(uint8_t* to, uint64_t value, int bytes) {
   for (int i = bytes - 1; i >= 0; --i, value >>= 8) to[i] = (uint8_t)value;
 }
 
-static void send_request(int method, uint32_t group, uint32_t transaction) {
-  memset(buffer, 0, umad_size() + MAD_SIZE);
-  uint8_t* mad = umad_get_mad(buffer);
-  mad[0] = 1;
-  mad[1] = 3;
-  mad[2] = 2;
-  mad[3] = (uint8_t)method;
-  put(mad + 12, transaction, 4);
-  put(mad + 16, 0x38, 2);
+static void read_gid(const char* text, uint8_t* gid) {
+  for (int i = 0; i < 16; ++i) {
+    unsigned byte = 0;
+    if (sscanf(text + 2 * i, "%2x", &byte) != 1) die("reading a GID");
+    gid[i] = (uint8_t)byte;
+  }
+}
+
+static void put_membership(uint8_t* mad, int method, uint32_t group) {
+  put(mad + 16, MC_MEMBER_RECORD, 2);
   put(mad + 48, method == SET ? JOIN_MASK : LEAVE_MASK, 8);
   uint8_t* record = mad + 56;
   record[0] = 0xff;
@@ -78,6 +83,28 @@ static void send_request(int method, uint32_t group, uint32_t transaction) {
     put(record + 40, 0xffff, 2);
   }
   record[48] = 1;
+}
+
+static void put_path(uint8_t* mad) {
+  put(mad + 16, PATH_RECORD, 2);
+  put(mad + 48, PATH_MASK, 8);
+  memcpy(mad + 64, destination, 16);
+  memcpy(mad + 80, port_gid, 16);
+}
+
+static void send_request(int method, uint32_t group, uint32_t transaction) {
+  memset(buffer, 0, umad_size() + MAD_SIZE);
+  uint8_t* mad = umad_get_mad(buffer);
+  mad[0] = 1;
+  mad[1] = 3;
+  mad[2] = 2;
+  mad[3] = (uint8_t)method;
+  put(mad + 12, transaction, 4);
+  if (method == GET_TABLE) {
+    put_path(mad);
+  } else {
+    put_membership(mad, method, group);
+  }
   umad_set_addr(buffer, sm_lid, 1, 0, (int)0x80010000);
   umad_set_pkey(buffer, 0);
   if (umad_send(port, agent, buffer, MAD_SIZE, ANSWER_TIMEOUT, 0) < 0) die("umad_send");
@@ -118,16 +145,13 @@ static double run(int method, uint32_t groups, uint32_t window) {
 }
 
 int main(int argc, char** argv) {
-  if (argc != 7) {
-    fprintf(stderr, "usage: umad-peer DEVICE PORT SM_LID PORT_GID_HEX WINDOW GROUPS\n");
+  if (argc != 7 && argc != 8) {
+    fprintf(stderr, "usage: umad-peer DEVICE PORT SM_LID PORT_GID_HEX WINDOW COUNT [GID_HEX]\n");
     return 2;
   }
   sm_lid = atoi(argv[3]);
-  for (int i = 0; i < 16; ++i) {
-    unsigned byte = 0;
-    if (sscanf(argv[4] + 2 * i, "%2x", &byte) != 1) die("reading the port GID");
-    port_gid[i] = (uint8_t)byte;
-  }
+  read_gid(argv[4], port_gid);
+  if (argc == 8) read_gid(argv[7], destination);
   const uint32_t window = (uint32_t)atoi(argv[5]);
   const uint32_t groups = (uint32_t)atoi(argv[6]);
   sent_at = calloc(groups, sizeof *sent_at);
@@ -144,6 +168,11 @@ int main(int argc, char** argv) {
   next_transaction = (uint32_t)time(NULL) << 8;
   char line[16];
   while (fgets(line, sizeof line, stdin) != NULL) {
+    if (argc == 8) {
+      printf("{\"pathsPerSecond\":%.1f}\n", run(GET_TABLE, groups, window));
+      fflush(stdout);
+      continue;
+    }
     const double joins = run(SET, groups, window);
     const double p50 = latency[groups / 2];
     const double p99 = latency[groups * 99 / 100];

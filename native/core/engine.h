@@ -53,7 +53,7 @@ class Engine {
   }
   /** Ignores handles that it does not know. */
   virtual void free(HandleId id) = 0;
-  /** Sets the engine to work on joins and frees that it may have let gather. */
+  /** Sets the engine to work on joins, asks and frees that it may have let gather. */
   virtual void flush() {}
   /** Frees every handle of every sink and lets go of them, as detach() does; the end is near. */
   virtual void leaveAll() = 0;

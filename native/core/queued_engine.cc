@@ -15,8 +15,9 @@ void QueuedEngine::push(Command command) {
       ++stats_.handlesFreed;
       --stats_.handlesAlive;
     }
-    const bool patient =
-        command.kind == Command::Kind::kJoin || command.kind == Command::Kind::kFree;
+    const bool patient = command.kind == Command::Kind::kJoin ||
+                         command.kind == Command::Kind::kAsk ||
+                         command.kind == Command::Kind::kFree;
     commands_.push_back(std::move(command));
     // Waking a thread costs more than what one join has it do.
     if (patient && ++gathered_ < gather_) return;

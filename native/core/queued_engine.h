@@ -36,7 +36,8 @@ class QueuedEngine : public Engine {
     std::shared_ptr<CompletionSink> owned;
   };
 
-  /** @param gather So many joins and frees wait for a flush() at most; the last of them does not.
+  /** @param gather So many joins, asks and frees wait for a flush() at most; the last of them does
+   * not.
    */
   explicit QueuedEngine(int gather) : gather_(gather) {}
 

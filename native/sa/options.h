@@ -22,8 +22,8 @@ struct Options {
   Duration auditInterval = std::chrono::milliseconds{10000};  // 0: no audit
   Duration staleLeave = std::chrono::milliseconds{30000};
   Probe probe = Probe::kIpoib;
-  // How many joins and frees may gather before the engine is set to work. Whoever sets more than
-  // one calls flush() when no more are coming.
+  // How many joins, asks and frees may gather before the engine is set to work. Whoever sets more
+  // than one calls flush() when no more are coming.
   int gather = 1;
   // How long a completion may wait for others while answers are outstanding, before its reader is
   // woken: that costs as much as several completions.

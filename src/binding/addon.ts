@@ -43,7 +43,7 @@ export interface Addon {
   free(port: number, handle: number): void;
   /** Goes on with what `dispatch(-1)` has left. */
   resume(): void;
-  /** Sets the engines to work on joins and frees, of which they let a few gather otherwise. */
+  /** Sets the engines to work on joins, asks and frees, of which they let a few gather otherwise. */
   flush(): void;
   /** Writes the counters in the order of PORT_STATS_FIELDS. */
   stats(port: number, out: Float64Array): void;

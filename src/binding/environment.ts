@@ -285,6 +285,7 @@ export class Environment {
     const handle = new NativeHandle(use, id, UNASSIGNED_MGID, callback);
     this.#handles.set(id, handle);
     use.alive += 1;
+    this.#flushSoon();
     this.updateHold();
     return handle;
   }
