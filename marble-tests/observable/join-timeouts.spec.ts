@@ -67,7 +67,7 @@ describe('startTimeout', () => {
 
   it('does not end one that another has taken along', () => {
     let taken: Unsubscribable | undefined = undefined;
-    start('a', 10, () => (taken)?.unsubscribe());
+    start('a', 10, () => taken?.unsubscribe());
     taken = start('b', 10);
     start('c', 10);
     vi.advanceTimersByTime(100);

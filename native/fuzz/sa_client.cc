@@ -150,6 +150,7 @@ class Adversary final : public CompletionSink {
     uint8_t bits = 0;
     bool joined = false;  // or standing
     bool over = false;
+    bool lost = false;   // a subscription that has stood before
     bool own = true;     // of this port
     bool asks = false;   // something else than a membership
     bool stays = false;  // until it is freed
@@ -176,6 +177,12 @@ class Adversary final : public CompletionSink {
       CHECK(!handle.joined);
       handle.joined = handle.stays;
       handle.over = !handle.stays;
+    } else if (handle.trap != 0 && completion.status == kENETRESET) {
+      // Told of once, and made anew, unless there is nothing left to make it with.
+      handle.over = completion.reason == ResetReason::kDeviceRemoved;
+      CHECK(handle.joined || (handle.over && handle.lost));
+      handle.joined = false;
+      handle.lost = true;
     } else {
       CHECK_EQ(completion.status == kENETRESET, handle.joined);
       handle.joined = false;

@@ -294,7 +294,7 @@ void Asker::onNotice(uint16_t trap, const RecordTable& notice) {
   std::vector<HandleId> concerned;
   for (const auto& [id, ask] : asks_) {
     if (ask->sink == nullptr || ask->spec.trap != trap) continue;
-    if (ask->state == Ask::State::kStanding) concerned.push_back(id);
+    if (ask->state == Ask::State::kStanding && !ask->interrupted) concerned.push_back(id);
   }
   std::sort(concerned.begin(), concerned.end());
   for (HandleId id : concerned) {

@@ -37,12 +37,14 @@ export class GroupWatch {
   #complete(type: GroupNews['type'], completion: JoinCompletion, table?: NativeTable): void {
     if (this.#over) return;
     const { status, saStatus, reason } = completion;
-    if (table?.reportedGidWords !== undefined) {
-      this.#callback({ status: 0, news: { type, mgid: gidOfWords(table.reportedGidWords) } });
-      return;
-    }
     const whole = Object.keys(TRAPS).length;
     const stood = this.#standing.size === whole;
+    if (table?.reportedGidWords !== undefined) {
+      const mgid = gidOfWords(table.reportedGidWords);
+      // Half of the news would only mislead.
+      if (stood) this.#callback({ status: 0, news: { type, mgid } });
+      return;
+    }
     if (status === 0) {
       this.#standing.add(type);
       if (!stood && this.#standing.size === whole) this.#callback({ status: 0 });
