@@ -206,6 +206,27 @@ const MUTATIONS = [
     to: 'if (length > kMadSize) return false;',
     tests: 'native',
   },
+  {
+    name: 'a repeated report is told again',
+    file: CLIENT,
+    from: 'if (std::find(reports_.begin(), reports_.end(), mad.bytes) != reports_.end()) return;',
+    to: '',
+    tests: 'native',
+  },
+  {
+    name: 'a subscription to reports is lost with a reset',
+    file: 'native/sa/asker.cc',
+    from: 'if (ask.spec.trap != 0 && refusal != kENODEV) {',
+    to: 'if (ask.spec.trap == 0 && ask.spec.undo == nullptr) {',
+    tests: 'native',
+  },
+  {
+    name: 'group events are listened to for ever',
+    file: 'src/observable/group-events.ts',
+    from: 'provider.freeMulticast(handle.value);',
+    to: 'void provider;',
+    tests: ['marble-tests/observable/group-events.spec.ts'],
+  },
 ];
 
 const wanted = process.argv.slice(2).join(' ');
