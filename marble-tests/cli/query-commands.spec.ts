@@ -231,7 +231,7 @@ describe('events', () => {
   });
 
   it('--json, --for: one object per event, and 0 at the end', async () => {
-    const watching = run('events', '--json', '--for', '100ms');
+    const watching = run('events', '--json', '--for', '1s');
     await printed(1);
     await join('embedded1', 'ff12:cafe::10');
     expect(await watching).toBe(0);
@@ -292,8 +292,8 @@ describe('the program', () => {
     [['members', 'ff12::1'], 0, /^none\n$/],
     [['path', 'fe80::1', 'fe80::2', '--json'], 0, /^$/],
     [['service', 'find'], 0, /^none\n$/],
-    [['service', 'register', '1', '--for', '50ms'], 0, /^registered .*\n$/],
-    [['events', '--for', '50ms', '--json'], 0, /^\{"type":"subscribed"\}\n$/],
+    [['service', 'register', '1', '--for', '1s'], 0, /^registered .*\n$/],
+    [['events', '--for', '1s', '--json'], 0, /^\{"type":"subscribed"\}\n$/],
     [['groups', '--device', 'mlx5_9'], 1, /^$/],
   ])('%j ends with %d, saying that it simulates', async (args, expected, output) => {
     const { code, stdout, stderr } = await runCli(...args, '--provider', 'embedded');
