@@ -179,16 +179,7 @@ describe('service', () => {
   });
 
   it('--json, --for: events and records as objects, and 0 at the end', async () => {
-    const registering = run(
-      'service',
-      'register',
-      '7',
-      '--json',
-      '--for',
-      '50ms',
-      '--lease',
-      'inf',
-    );
+    const registering = run('service', 'register', '7', '--json', '--for', '1s', '--lease', 'inf');
     await printed(1);
     expect(terminal.events).toMatchObject([
       { type: 'joined', status: 0, record: { serviceId: '0x7', leaseSeconds: 'inf' } },
