@@ -54,8 +54,9 @@ const writers = {
         Math.round(v.bytesPerSubscription),
       ]),
     )}`,
-  storm: ({ one, hosts }) =>
-    `Storm of ${one.memberships} memberships: back after ${ms(one.recoveryMs)}, longest block ${ms(one.blockMs)} (idle loop: ${ms(one.idleBlockMs)}), peak outstanding ${one.outstandingPeakPerHost}\n${table(
+  storm: ({ one, smallNursery, hosts }) =>
+    `Storm of ${one.memberships} memberships: back after ${ms(one.recoveryMs)}, longest block ${ms(one.blockMs)} (idle loop: ${ms(one.idleBlockMs)}, longest garbage collection ${ms(one.collectionMs)}), peak outstanding ${one.outstandingPeakPerHost}
+with --max-semi-space-size=2: back after ${ms(smallNursery.recoveryMs)}, longest block ${ms(smallNursery.blockMs)} (longest collection ${ms(smallNursery.collectionMs)})\n${table(
       ['hosts', 'window', 'jitter', 'peak queue at the SA', 'per host', 'all back', 'block'],
       hosts.map((run) => [
         run.hosts,

@@ -3,7 +3,7 @@
 //
 //   node bench/storm-run.mjs MEMBERSHIPS HOSTS SERVICE_RATE WINDOW JITTER
 
-import { monitorEventLoopDelay } from 'node:perf_hooks';
+import { monitorEventLoopDelay, PerformanceObserver } from 'node:perf_hooks';
 import { setTimeout as delay } from 'node:timers/promises';
 import { embeddedFabric, joinMulticast$, rejoinOnReset } from '../dist/index.js';
 import { leaveAll, requestsFor } from './memberships.mjs';
@@ -55,6 +55,10 @@ async function longestBlockDuring(work) {
 // What the machine does to a loop that has nothing to do.
 const idleBlockMs = await longestBlockDuring(() => delay(1_000));
 
+let collectionMs = 0;
+new PerformanceObserver((list) => {
+  for (const { duration } of list.getEntries()) collectionMs = Math.max(collectionMs, duration);
+}).observe({ entryTypes: ['gc'] });
 fabric.setServiceRate(serviceRate);
 const samples = [];
 let recoveryMs = 0;
@@ -79,6 +83,7 @@ console.log(
     jitter,
     blockMs,
     idleBlockMs,
+    collectionMs,
     recoveryMs,
     outstandingPeakPerHost: Math.max(...perHost),
     queuedPeak: Math.max(0, ...samples.map(([, queued]) => queued)),
