@@ -3,8 +3,6 @@ import type { SchedulerLike, Subscription, Unsubscribable } from 'rxjs';
 
 /** A join that has so and so long. */
 class Limit implements Unsubscribable {
-  readonly since = performance.now();
-
   constructor(
     readonly line: Line,
     readonly expire: () => void,
@@ -16,20 +14,26 @@ class Limit implements Unsubscribable {
 }
 
 /**
- * All joins that have the same time. They end in the order in which they began, so that one timer
- * serves them all: a thousand joins made in one go would otherwise spend more on their timers than on
- * anything else.
+ * Joins that were made in one go and have the same time. One timer serves them all: a thousand joins
+ * would otherwise spend more on their timers than on anything else.
  */
 class Line {
   readonly #limits = new Set<Limit>();
-  #timer: Subscription | undefined;
+  #timer: Subscription;
+  /** Whether its time is, or nobody waits for that any more. */
+  over = false;
 
-  constructor(readonly milliseconds: number) {}
+  constructor(
+    /** By the scheduler's clock: that of a test may move while nothing else does. */
+    readonly since: number,
+    milliseconds: number,
+  ) {
+    this.#timer = this.#await(milliseconds, 1);
+  }
 
   enter(expire: () => void): Limit {
     const limit = new Limit(this, expire);
     this.#limits.add(limit);
-    if (this.#timer === undefined) this.#await(limit, this.milliseconds);
     return limit;
   }
 
@@ -37,41 +41,55 @@ class Line {
     this.#limits.delete(limit);
     if (this.#limits.size > 0) return;
     // A timer that nobody needs would keep the process alive.
-    this.#timer?.unsubscribe();
-    this.#timer = undefined;
-    lines.delete(this.milliseconds);
+    this.over = true;
+    this.#timer.unsubscribe();
   }
 
-  #await(limit: Limit, milliseconds: number): void {
-    lines.set(this.milliseconds, this);
-    this.#timer = asyncScheduler.schedule(() => {
-      this.#ended(limit);
+  #await(milliseconds: number, most: number): Subscription {
+    return asyncScheduler.schedule(() => {
+      this.#end(most);
     }, milliseconds);
   }
 
-  /** The time of `limit` is over, and that of those behind it as much later as they came later. */
-  #ended(limit: Limit): void {
-    this.#timer = undefined;
-    const now = performance.now();
-    const over: Limit[] = [];
-    let last = limit;
-    for (const next of this.#limits) {
-      // What is over by the clock is, too; but no clock may put off more than lies between the two.
-      const rest = Math.min(next.since + this.milliseconds - now, next.since - last.since);
-      if (rest > 0) {
-        this.#await(next, rest);
-        break;
+  #end(most: number): void {
+    this.over = true;
+    let ended = 0;
+    try {
+      // One that ends may take others with it, which are then no longer in the set.
+      for (const limit of this.#limits) {
+        if (ended === most) break;
+        ended += 1;
+        this.#limits.delete(limit);
+        limit.expire();
       }
-      over.push(next);
-      last = next;
+    } finally {
+      // The timer was that of the first. Where time is virtual, what is to happen to the others at
+      // this instant happens before their end, as it would with timers of their own. Nor may one
+      // whose consumer throws keep the others from theirs.
+      if (this.#limits.size > 0) this.#timer = this.#await(0, Infinity);
     }
-    // One that ends may take others with it, whose time is over as well.
-    for (const one of over) if (this.#limits.delete(one)) one.expire();
-    if (this.#limits.size === 0) lines.delete(this.milliseconds);
   }
 }
 
+/**
+ * The lines that joins can enter, by their time. Nothing is kept from one go to the next: what a test
+ * with fake timers has left behind must not take in anybody else's join.
+ */
 const lines = new Map<number, Line>();
+
+function lineOf(milliseconds: number): Line {
+  const now = asyncScheduler.now();
+  const known = lines.get(milliseconds);
+  if (known?.since === now && !known.over) return known;
+  if (lines.size === 0) {
+    void Promise.resolve().then(() => {
+      lines.clear();
+    });
+  }
+  const line = new Line(now, milliseconds);
+  lines.set(milliseconds, line);
+  return line;
+}
 
 /**
  * Calls `expire` after so many milliseconds, unless what is returned is unsubscribed from.
@@ -84,6 +102,5 @@ export function startTimeout(
   expire: () => void,
 ): Unsubscribable {
   if (scheduler !== asyncScheduler) return scheduler.schedule(expire, milliseconds);
-  const line = lines.get(milliseconds) ?? new Line(milliseconds);
-  return line.enter(expire);
+  return lineOf(milliseconds).enter(expire);
 }
