@@ -1,7 +1,22 @@
-import { merge, NEVER, of, queueScheduler, Subscription, take, tap, throwError } from 'rxjs';
-import type { Observable } from 'rxjs';
+import {
+  asyncScheduler,
+  concat,
+  config,
+  finalize,
+  merge,
+  NEVER,
+  Observable,
+  of,
+  queueScheduler,
+  Subject,
+  Subscription,
+  take,
+  tap,
+  throwError,
+} from 'rxjs';
+import type { SchedulerLike } from 'rxjs';
 import { TestScheduler } from 'rxjs/testing';
-import { beforeEach, describe, expect, it, vi } from 'vitest';
+import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 import type { MulticastEvent } from '../../src/contract/event.js';
 import { MulticastError } from '../../src/errors/multicast-error.js';
 import { joinMulticast$ } from '../../src/observable/join-multicast.js';
@@ -474,12 +489,101 @@ describe('rejoinOnReset keeps the place of the first membership', () => {
     expect(errors[1]).toMatchObject({ attempts: 0, outageMs: 0 });
   });
 
-  it('ignores sources that are no joinMulticast$', () => {
+  describe('with sources that are no joinMulticast$', () => {
     const joined = { type: 'joined', request: {} } as unknown as MulticastEvent<unknown>;
-    const seen: unknown[] = [];
-    of(joined)
-      .pipe(rejoinOnReset())
-      .subscribe((event) => seen.push(event));
-    expect(seen).toEqual([joined]);
+    const failed = (): MulticastError => new MulticastError('reset', { status: 102 });
+    const log: string[] = [];
+    const observer = {
+      next: ({ type }: MulticastEvent<unknown>) => log.push(type),
+      error: (error: unknown) => log.push(String(error)),
+    };
+    beforeEach(() => {
+      log.length = 0;
+    });
+    afterEach(() => {
+      vi.useRealTimers();
+    });
+
+    it('passes their events, whatever is in them', () => {
+      of(joined, { type: 'joined' } as MulticastEvent<unknown>)
+        .pipe(rejoinOnReset())
+        .subscribe(observer);
+      expect(log).toEqual(['joined', 'joined']);
+    });
+
+    it('ends with what the scheduler throws, the attempt before', () => {
+      const broken = (calls: number): SchedulerLike => ({
+        now: () => {
+          if ((calls -= 1) < 0) throw new Error('no clock');
+          return 0;
+        },
+        schedule: () => {
+          throw new Error('no timers');
+        },
+      });
+      const live$ = new Subject<MulticastEvent<unknown>>();
+      live$
+        .pipe(
+          finalize(() => log.push('torn down')),
+          rejoinOnReset({ scheduler: broken(0) }),
+        )
+        .subscribe(observer);
+      live$.next(joined);
+      expect(log.splice(0)).toEqual(['torn down', 'Error: no clock']);
+      const failing$ = concat(
+        of(joined),
+        throwError(() => failed()),
+      );
+      failing$.pipe(rejoinOnReset({ scheduler: broken(1) })).subscribe(observer);
+      expect(log.splice(0)).toEqual(['joined', 'Error: no clock']);
+      failing$.pipe(rejoinOnReset({ scheduler: broken(2) })).subscribe(observer);
+      expect(log).toEqual(['joined', 'Error: no timers']);
+    });
+
+    it('leaves no timer behind where a scheduler ran an earlier one at once', () => {
+      vi.useFakeTimers();
+      const delays = [1, 0];
+      const fail: (() => void)[] = [];
+      const source$ = new Observable<MulticastEvent<unknown>>((attempt) => {
+        attempt.next(joined);
+        fail.push(() => {
+          attempt.error(failed());
+        });
+        // The second attempt fails within the timer of the first failure.
+        if (fail.length === 2) fail[1]?.();
+      });
+      const random = (): number => delays.shift() ?? 0;
+      const subscription = source$
+        .pipe(rejoinOnReset({ jitter: 1, random, scheduler: queueScheduler }))
+        .subscribe(observer);
+      fail[0]?.();
+      expect(fail).toHaveLength(2);
+      expect(vi.getTimerCount()).toBe(1);
+      subscription.unsubscribe();
+      expect(vi.getTimerCount()).toBe(0);
+    });
+
+    it('goes on where RxJS is told to throw what a handler throws', () => {
+      vi.useFakeTimers();
+      let attempts = 0;
+      const source$ = new Observable<MulticastEvent<unknown>>((attempt) => {
+        attempts += 1;
+        attempt.next(joined);
+        attempt.add(asyncScheduler.schedule(() => attempt.error(failed()), 1));
+      });
+      const deprecated: { useDeprecatedSynchronousErrorHandling: boolean } = config;
+      deprecated.useDeprecatedSynchronousErrorHandling = true;
+      try {
+        const subscription = source$.pipe(rejoinOnReset()).subscribe(() => {
+          if (attempts === 2) throw new Error('a handler');
+        });
+        expect(() => vi.advanceTimersByTime(2_000)).toThrow('a handler');
+        vi.advanceTimersByTime(10_000);
+        expect(attempts).toBeGreaterThan(2);
+        subscription.unsubscribe();
+      } finally {
+        deprecated.useDeprecatedSynchronousErrorHandling = false;
+      }
+    });
   });
 });

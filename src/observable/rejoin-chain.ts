@@ -26,8 +26,10 @@ class Traced extends Given {
     this.#origin = origin;
   }
 
-  static originOf(request: object): object | undefined {
-    return #origin in request ? request.#origin : undefined;
+  /** Events may come from anywhere, so nothing is taken for what its type says. */
+  static originOf(request: unknown): object | undefined {
+    const traced = typeof request === 'object' && request !== null && #origin in request;
+    return traced ? request.#origin : undefined;
   }
 }
 

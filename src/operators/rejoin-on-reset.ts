@@ -155,6 +155,8 @@ class Rejoining<E extends LifecycleEvent> implements Observer<E>, Unsubscribable
   #timer: Subscription | undefined;
   #subscribing = false;
   #due = false;
+  /** How many timers there have been. */
+  #timers = 0;
 
   constructor(subscriber: Subscriber<E>, source: Observable<E>, policy: CheckedPolicy) {
     this.#subscriber = subscriber;
@@ -173,37 +175,49 @@ class Rejoining<E extends LifecycleEvent> implements Observer<E>, Unsubscribable
     this.#due = true;
     if (this.#subscribing) return;
     this.#subscribing = true;
-    while (this.#due && !this.#subscriber.closed) {
-      this.#due = false;
-      this.#source.subscribe(this);
+    try {
+      while (this.#due && !this.#subscriber.closed) {
+        this.#due = false;
+        this.#source.subscribe(this);
+      }
+    } finally {
+      // RxJS may be told to throw what consumers throw; that is not the end of the stream.
+      this.#subscribing = false;
     }
-    this.#subscribing = false;
   }
 
   // What an attempt tells.
 
   next(event: E): void {
-    if (event.type === 'joined') this.#clock.joined();
-    this.#chain.observe(event);
+    try {
+      if (event.type === 'joined') this.#clock.joined();
+      this.#chain.observe(event);
+    } catch (thrown) {
+      this.#attempt?.unsubscribe();
+      this.#subscriber.error(thrown);
+      return;
+    }
     this.#subscriber.next(event);
   }
 
   error(error: unknown): void {
     // All of the attempt is over before the next one is thought of.
     this.#attempt?.unsubscribe();
-    let delay: number;
     try {
-      delay = this.#clock.failed(error);
+      this.#wait(this.#clock.failed(error));
     } catch (told) {
       this.#subscriber.error(told);
-      return;
     }
+  }
+
+  #wait(delay: number): void {
     if (this.#subscriber.closed) return;
+    const number = (this.#timers += 1);
     const timer = this.#scheduler.schedule(() => {
       this.join();
     }, delay);
     // A scheduler may have run it at once, and then there may be a later one.
-    if (!timer.closed) this.#timer = timer;
+    if (number === this.#timers) this.#timer = timer;
     if (this.#subscriber.closed) timer.unsubscribe();
   }
 
