@@ -1,12 +1,16 @@
+import { subscribe, unsubscribe } from 'node:diagnostics_channel';
 import { describe, expect, it } from 'vitest';
 import type { MulticastEvent } from '../../src/contract/event.js';
+import type { QueryCallback } from '../../src/contract/query.js';
 import type { JoinRequest } from '../../src/contract/request.js';
+import type { DiagnosticMessage } from '../../src/errors/diagnostics.js';
 import type { MulticastError } from '../../src/errors/multicast-error.js';
 import { broadcastMgidOf } from '../../src/observable/inherit.js';
 import { joinMulticast$ } from '../../src/observable/join-multicast.js';
 import { registerSaClient } from '../../src/observable/sa-client.js';
 import { embeddedFabric } from '../../src/providers/embedded-fabric.js';
 import type { EmbeddedFabric, EmbeddedFabricOptions } from '../../src/providers/embedded-fabric.js';
+import { joinedRecord } from '../../src/testing/joined-record.js';
 import { manualProvider } from './manual-provider.js';
 
 async function withFabric(
@@ -155,6 +159,37 @@ describe("inherit: 'broadcast'", () => {
         expect.objectContaining({ code: 'EADDRNOTAVAIL' }),
       );
     }));
+
+  it('takes no notice of a provider that throws when the question is freed', () => {
+    const answers: QueryCallback<'mc-member-record'>[] = [];
+    const provider = manualProvider(undefined, {
+      query: (_query, callback) => {
+        answers.push(callback as QueryCallback<'mc-member-record'>);
+        return {};
+      },
+      freeMulticast: () => {
+        throw new Error('cannot free');
+      },
+    });
+    const failures: DiagnosticMessage[] = [];
+    const listen = (message: unknown): void => {
+      failures.push(message as DiagnosticMessage);
+    };
+    subscribe('rx-ib-multicast:leave-failed', listen);
+    const request: JoinRequest = { provider, inherit: 'broadcast', record: { mgid: 'ff12::1' } };
+    const unsubscribed = watch(request).subscription;
+    const { ends, subscription } = watch(request);
+    unsubscribed.unsubscribe();
+    answers[1]?.({ status: 0, records: [joinedRecord({ record: request.record } as never)] });
+    unsubscribe('rx-ib-multicast:leave-failed', listen);
+    expect(ends).toEqual([]);
+    expect(provider.joins).toHaveLength(1);
+    expect(failures).toMatchObject([
+      { provider: 'manual', error: { message: 'cannot free' } },
+      { provider: 'manual', error: { message: 'cannot free' } },
+    ]);
+    subscription.unsubscribe();
+  });
 
   it('needs a provider that can ask, and no componentMask beside it', () => {
     const provider = manualProvider();

@@ -3,11 +3,11 @@ import type { Subscriber } from 'rxjs';
 import type { MulticastHandle } from '../contract/provider.js';
 import type { GroupEvent, GroupNewsCompletion } from '../contract/query.js';
 import type { SaClient } from '../contract/sa-client.js';
-import { publishDiagnostic } from '../errors/diagnostics.js';
 import { Errno } from '../errors/errno.js';
 import { failureMessage, NEWS_ADVICE } from '../errors/failure-message.js';
 import { MulticastError } from '../errors/multicast-error.js';
 import { wrapThrown } from '../errors/wrap-thrown.js';
+import { freeHandle } from './free-handle.js';
 import { choosePlace } from './place.js';
 import type { Place } from './place.js';
 import { clientScope } from './sa-client.js';
@@ -97,16 +97,7 @@ class Watch {
     if (handle === undefined) return;
     this.#handle = undefined;
     const { provider, device, port, scope } = this.#place;
-    try {
-      provider.freeMulticast(handle.value);
-    } catch (error) {
-      publishDiagnostic('rx-ib-multicast:leave-failed', () => ({
-        provider: provider.name,
-        device,
-        port,
-        error,
-      }));
-    }
+    freeHandle(provider, handle.value, { device, port });
     scope?.end(WHAT);
   }
 }

@@ -8,6 +8,7 @@ import { failureMessage, QUERY_ADVICE } from '../errors/failure-message.js';
 import { MulticastError } from '../errors/multicast-error.js';
 import { componentMaskOf, recordComponentMask } from '../records/component-mask.js';
 import type { McMemberRecord, McMemberRecordInit } from '../records/mc-member-record.js';
+import { freeHandle } from './free-handle.js';
 
 const DEFAULT_PKEY = 0xffff;
 const LINK_LOCAL = 2;
@@ -84,7 +85,7 @@ export function lookUpBroadcast(
     if (handle === undefined) return;
     const { value } = handle;
     handle = undefined;
-    provider.freeMulticast(value);
+    freeHandle(provider, value, { ...place, mgid });
   };
   const finish = (completion: QueryCompletion<'mc-member-record'>): void => {
     if (over) return;

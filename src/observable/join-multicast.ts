@@ -11,6 +11,7 @@ import { MulticastError } from '../errors/multicast-error.js';
 import type { MulticastErrorDetails } from '../errors/multicast-error.js';
 import { RESET_REASONS } from '../errors/reset-reason.js';
 import { wrapThrown } from '../errors/wrap-thrown.js';
+import { freeHandle } from './free-handle.js';
 import { inheriting, lookUpBroadcast } from './inherit.js';
 import { currentChain, outsideOfChains, sealRequest } from './rejoin-chain.js';
 import { requestOf } from './join-request.js';
@@ -212,23 +213,7 @@ class Join<C> {
     if (handle === undefined) return;
     this.#handle = undefined;
     const { provider, device, port } = this.#request;
-    const report = (error: unknown): void => {
-      publishDiagnostic('rx-ib-multicast:leave-failed', () => ({
-        provider: provider.name,
-        device,
-        port,
-        mgid: this.#mgid,
-        error,
-      }));
-    };
-    try {
-      const seam: { freeMulticast(handle: MulticastHandle): unknown } = provider;
-      const freed = seam.freeMulticast(handle.value);
-      // Nobody waits for a provider that leaves by a promise, but its failure is not to be lost.
-      if (freed instanceof Promise) freed.catch(report);
-    } catch (error) {
-      report(error);
-    }
+    freeHandle(provider, handle.value, { device, port, mgid: this.#mgid });
     this.#scope?.end(this.#what);
   }
 

@@ -16,6 +16,7 @@ import { pathComponentMask } from '../records/path-record.js';
 import type { InfiniBandPathRecord, PathRecordInit } from '../records/path-record.js';
 import { serviceComponentMask } from '../records/service-record.js';
 import type { ServiceRecord, ServiceRecordInit } from '../records/service-record.js';
+import { freeHandle } from './free-handle.js';
 import { checkPlace, choosePlace, PLACE_OPTIONS } from './place.js';
 import type { Place, PlaceOptions } from './place.js';
 
@@ -126,7 +127,7 @@ function start<K extends SaRecordKind>(
     if (handle === undefined) return;
     const { value } = handle;
     handle = undefined;
-    provider.freeMulticast(value);
+    freeHandle(provider, value, where);
     scope?.end(what);
   };
   const finish = (completion: QueryCompletion<K>): void => {

@@ -4,7 +4,6 @@ import type { MulticastHandle, MulticastProvider } from '../contract/provider.js
 import type { ServiceCompletion } from '../contract/query.js';
 import type { Arg } from '../contract/request.js';
 import type { ResolvedServiceRequest, ServiceEvent } from '../contract/service-event.js';
-import { publishDiagnostic } from '../errors/diagnostics.js';
 import { Errno } from '../errors/errno.js';
 import { failureMessage, SERVICE_ADVICE } from '../errors/failure-message.js';
 import { MulticastError } from '../errors/multicast-error.js';
@@ -13,6 +12,7 @@ import { canonicalService } from '../records/canonical-service.js';
 import { shown } from '../records/field-checks.js';
 import { serviceComponentMask } from '../records/service-record.js';
 import type { ServiceRecordInit } from '../records/service-record.js';
+import { freeHandle } from './free-handle.js';
 import { checkPlace, choosePlace, PLACE_OPTIONS } from './place.js';
 import type { Place, PlaceOptions } from './place.js';
 import { currentChain, outsideOfChains, sealRequest } from './rejoin-chain.js';
@@ -172,16 +172,7 @@ class Registration {
     if (handle === undefined) return;
     this.#handle = undefined;
     const { provider, device, port } = this.#request;
-    try {
-      provider.freeMulticast(handle.value);
-    } catch (error) {
-      publishDiagnostic('rx-ib-multicast:leave-failed', () => ({
-        provider: provider.name,
-        device,
-        port,
-        error,
-      }));
-    }
+    freeHandle(provider, handle.value, { device, port });
     this.#place.scope?.end(this.#what);
   }
 }
