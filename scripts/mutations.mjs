@@ -15,23 +15,24 @@ import { root } from './setup/run.mjs';
 const JOIN = 'src/observable/join-multicast.ts';
 const CLIENT = 'native/sa/client.cc';
 const REQUESTER = 'native/sa/requester.cc';
+const ASKER = 'native/sa/asker.cc';
 
 /** `tests`: 'native', or spec files. `from` must stand in the file exactly once. */
 const MUTATIONS = [
   {
     name: 'the free on the failure path is removed',
     file: JOIN,
-    from: `    this.dispose();
+    from: `    this.unsubscribe();
     const request = this.#request;`,
-    to: `    this.#ended = true;
-    const request = this.#request;
-    this.#handle = undefined;`,
+    to: `    this.#handle = undefined;
+    this.unsubscribe();
+    const request = this.#request;`,
     tests: ['marble-tests/observable/join-multicast.spec.ts'],
   },
   {
     name: 'a failure is delivered before the handle is freed',
     file: JOIN,
-    from: `    this.dispose();
+    from: `    this.unsubscribe();
     const request = this.#request;`,
     to: `    this.#ended = true;
     const request = this.#request;`,
@@ -72,15 +73,15 @@ const MUTATIONS = [
   {
     name: "a group's reference count is one too high after a free",
     file: CLIENT,
-    from: 'if (member.bits & (1u << i)) --group->counts[i];',
-    to: 'if (member.bits & (1u << i) && group->counts[i] > 1) --group->counts[i];',
+    from: 'count(*group, member.bits, -1);',
+    to: 'if (group->counts[0] != 1) count(*group, member.bits, -1);',
     tests: 'native',
   },
   {
     name: "a group's reference count is one too low after a second join",
     file: CLIENT,
-    from: 'if (member.bits & (1u << i)) ++group.counts[i];',
-    to: 'if (member.bits & (1u << i) && group.counts[i] == 0) ++group.counts[i];',
+    from: '  count(group, member.bits, 1);',
+    to: '  if (group.counts[0] == 0) count(group, member.bits, 1);',
     tests: 'native',
   },
   {
@@ -93,8 +94,10 @@ const MUTATIONS = [
   {
     name: 'the response check is removed: transaction id',
     file: REQUESTER,
-    from: 'auto found = attempts_.find(static_cast<uint32_t>(mad.transactionId));',
-    to: `auto found = attempts_.find(static_cast<uint32_t>(mad.transactionId));
+    from: `(mad.transactionId);
+  auto found = attempts_.find(transaction);`,
+    to: `(mad.transactionId);
+  auto found = attempts_.find(transaction);
   if (found == attempts_.end()) found = attempts_.begin();`,
     tests: 'native',
   },
@@ -226,6 +229,81 @@ const MUTATIONS = [
     from: 'provider.freeMulticast(handle.value);',
     to: 'void provider;',
     tests: ['marble-tests/observable/group-events.spec.ts'],
+    name: 'the probe is not made',
+    file: CLIENT,
+    from: 'if (unknown != 0 && probes(group.key.mgid)) {',
+    to: 'if (unknown == 0xff && probes(group.key.mgid)) {',
+    tests: 'native',
+  },
+  {
+    name: 'a probe that proves nothing makes the bits ours',
+    file: CLIENT,
+    from: 'uint8_t theirs = asked;',
+    to: 'uint8_t theirs = 0;',
+    tests: 'native',
+  },
+  {
+    name: 'the counter-check of the probe is removed',
+    file: CLIENT,
+    from: 'if (absent) theirs = static_cast<uint8_t>(asked & search.matched);',
+    to: 'theirs = static_cast<uint8_t>(asked & search.matched);',
+    tests: 'native',
+  },
+  {
+    name: 'borrowed bits are left',
+    file: 'native/sa/group.h',
+    from: '(held | owed) & ~borrowed & ~needed()',
+    to: '(held | owed) & ~needed()',
+    tests: 'native',
+  },
+  {
+    name: "our own surviving membership is taken for a stranger's",
+    file: CLIENT,
+    from: 'const uint8_t unknown = without(group.waiting.front()->bits, group.known());',
+    to: 'const uint8_t unknown = group.waiting.front()->bits;',
+    tests: 'native',
+  },
+  {
+    name: 'a Set of former times still speaks for borrowed bits',
+    file: CLIENT,
+    from: 'if (theirs != 0) requester_.disown(',
+    to: 'if (theirs == 0xff) requester_.disown(',
+    tests: 'native',
+  },
+  {
+    name: 'an id of ours that is forgotten counts as foreign',
+    file: REQUESTER,
+    from: 'transaction - firstTransaction_ - 1 < nextTransaction_ - firstTransaction_',
+    to: 'transaction + 1 == 0',
+    tests: 'native',
+  },
+  {
+    name: 'a handle is told something while its sink is detached',
+    file: CLIENT,
+    from: '    ids.push_back(id);\n    // The free of one may be the answer to the next.\n    member.sink = nullptr;',
+    to: '    ids.push_back(id);',
+    tests: 'native',
+  },
+  {
+    name: "a lost Delete of a service is repeated over a new registration's head",
+    file: ASKER,
+    from: '    undo(ask);\n    return;\n  }\n  if (!gone) {',
+    to: '    queue(ask, Ask::Work::kUndo);\n    return;\n  }\n  if (!gone) {',
+    tests: 'native',
+  },
+  {
+    name: 'a call for which there is no memory is counted',
+    file: 'native/core/queued_engine.cc',
+    from: '    commands_.push_back(std::move(command));\n    if (kind == Command::Kind::kJoin',
+    to: '    if (kind == Command::Kind::kJoin) ++stats_.joinsStarted;\n    commands_.push_back(std::move(command));\n    if (kind == Command::Kind::kJoin) stats_.joinsStarted.set(stats_.joinsStarted - 1);\n    if (kind == Command::Kind::kJoin',
+    tests: 'native',
+  },
+  {
+    name: 'closing a provider forgets what a reset has left standing',
+    file: 'native/sa/port.cc',
+    from: 'if (sinks_.size() <= 1) client_.leaveStaleNow(now);',
+    to: 'break;',
+    tests: 'native',
   },
 ];
 

@@ -44,6 +44,17 @@ describe('a process on a real fabric', () => {
     expect(await at.groups()).toEqual([]);
   });
 
+  it('close() leaves what a LID change has left standing', async () => {
+    const member = await at.member();
+    await member.join('a', requests[0] ?? {});
+    await member.sequence('a', ['joined']);
+    await at.fabric.console('Baselid "Hca2"[1] 77');
+    await member.sequence('a', ['joined', 'reset lid-change']);
+    expect(await at.groups()).toEqual(['ff12:cafe::41']);
+    expect(await member.finish()).toMatchObject({ code: 0, signal: null });
+    expect(await at.groups()).toEqual([]);
+  });
+
   it(`leaves at process.exit(), ${String(TIMES)} of ${String(TIMES)}`, async () => {
     for (let i = 0; i < TIMES; i += 1) {
       const member = await joined();

@@ -73,6 +73,23 @@ describe('neighbours on one port', () => {
     expect(await statesOf(broadcast.record.mgid)).toEqual([]);
   });
 
+  it("does not take its own membership, left standing by a LID change, for a neighbour's", async () => {
+    const request = { record: { mgid: 'ff12:cafe::63', ...creation } };
+    const member = await at.member();
+    const rejoin = { initialDelayMs: 50, jitter: 0 };
+    await member.join('m', request, { ...always, rejoin });
+    await member.sequence('m', ['joined']);
+    await at.fabric.console('Baselid "Hca2"[1] 77');
+    await member.sequence('m', ['joined', 'reset lid-change']);
+    expect(await statesOf(request.record.mgid)).toEqual([1]);
+    // The sweep for that has given the port its old LID again, so that answers reach it.
+    await member.sequence('m', ['joined', 'reset lid-change', 'joined']);
+    expect(await member.stats(always.provider)).toMatchObject({ probes: 1, borrowed: 0 });
+    await member.leave('m');
+    await member.finish();
+    expect(await at.groups()).toEqual([]);
+  });
+
   it('finds what a killed process has left behind, and leaves it there', async () => {
     const request = { record: { mgid: 'ff12:cafe::62', ...creation } };
     const killed = await at.member();

@@ -1,18 +1,8 @@
 import { describe, expect, it } from 'vitest';
 import { runModule } from './run-module.js';
+import { steps } from './steps.js';
 
-// Where in its life a program ends. `at(step)` is called at each of them.
-const steps = [
-  'before open',
-  'opening',
-  'joining',
-  'joined',
-  'resetting',
-  'rejoining',
-  'leaving',
-  'closed',
-] as const;
-
+// `at(step)` is called at each step.
 const life = `
   at('before open');
   const fabric = embeddedFabric({ ports: 1, delayMs: 1 });

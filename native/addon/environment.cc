@@ -133,6 +133,11 @@ Napi::Value Environment::openPort(const Napi::CallbackInfo& info) {
   return Napi::Number::New(env, id);
 }
 
+Napi::Value Environment::leaveStale(const Napi::CallbackInfo& info) {
+  opened(info).port->engine().leaveStale();
+  return info.Env().Undefined();
+}
+
 Napi::Value Environment::closePort(const Napi::CallbackInfo& info) {
   auto found = ports_.find(info[0].As<Napi::Number>().Uint32Value());
   if (found != ports_.end()) {

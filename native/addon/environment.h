@@ -22,6 +22,7 @@ class Environment {
   // The addon's functions; src/binding/addon.ts describes them.
   Napi::Value attach(const Napi::CallbackInfo& info);
   Napi::Value openPort(const Napi::CallbackInfo& info);
+  Napi::Value leaveStale(const Napi::CallbackInfo& info);
   Napi::Value closePort(const Napi::CallbackInfo& info);
   Napi::Value join(const Napi::CallbackInfo& info);
   Napi::Value ask(const Napi::CallbackInfo& info);

@@ -36,6 +36,7 @@ Napi::Object init(Napi::Env env, Napi::Object exports) {
   env.AddCleanupHook([environment] { delete environment; });
   add<&Environment::attach>(env, exports, "attach", environment);
   add<&Environment::openPort>(env, exports, "openPort", environment);
+  add<&Environment::leaveStale>(env, exports, "leaveStale", environment);
   add<&Environment::closePort>(env, exports, "closePort", environment);
   add<&Environment::join>(env, exports, "join", environment);
   add<&Environment::ask>(env, exports, "ask", environment);

@@ -55,6 +55,8 @@ class Engine {
   virtual void free(HandleId id) = 0;
   /** Sets the engine to work on joins, asks and frees that it may have let gather. */
   virtual void flush() {}
+  /** Leaves now what a reset took and nobody has rejoined, if no more than one sink is attached. */
+  virtual void leaveStale() {}
   /** Frees every handle of every sink and lets go of them, as detach() does; the end is near. */
   virtual void leaveAll() = 0;
 

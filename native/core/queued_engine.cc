@@ -5,20 +5,21 @@
 namespace rxib {
 
 void QueuedEngine::push(Command command) {
+  const Command::Kind kind = command.kind;
   {
     std::lock_guard<std::mutex> lock(mutex_);
-    if (command.kind == Command::Kind::kJoin || command.kind == Command::Kind::kAsk) {
+    // First: a call for which there is no memory has not been made.
+    commands_.push_back(std::move(command));
+    if (kind == Command::Kind::kJoin || kind == Command::Kind::kAsk) {
       // Counted here and not when executed, so that a caller sees its own calls at once.
       ++stats_.joinsStarted;
       ++stats_.handlesAlive;
-    } else if (command.kind == Command::Kind::kFree) {
+    } else if (kind == Command::Kind::kFree) {
       ++stats_.handlesFreed;
       --stats_.handlesAlive;
     }
-    const bool patient = command.kind == Command::Kind::kJoin ||
-                         command.kind == Command::Kind::kAsk ||
-                         command.kind == Command::Kind::kFree;
-    commands_.push_back(std::move(command));
+    const bool patient =
+        kind == Command::Kind::kJoin || kind == Command::Kind::kAsk || kind == Command::Kind::kFree;
     // Waking a thread costs more than what one join has it do.
     if (patient && ++gathered_ < gather_) return;
     gathered_ = 0;

@@ -26,7 +26,7 @@ class QueuedEngine : public Engine {
 
  protected:
   struct Command {
-    enum class Kind : uint8_t { kAttach, kDetach, kJoin, kAsk, kFree, kLeaveAll };
+    enum class Kind : uint8_t { kAttach, kDetach, kJoin, kAsk, kFree, kLeaveStale, kLeaveAll };
     explicit Command(Kind commandKind) : kind(commandKind) {}
     Kind kind;
     HandleId id = 0;

@@ -71,6 +71,7 @@ void Channel::execute(Command& command) {
       if (!client_.free(command.id)) freedBefore();
       break;
     case Command::Kind::kAsk:
+    case Command::Kind::kLeaveStale:
       // There is nobody to ask, and ask() has said so.
       break;
     case Command::Kind::kLeaveAll:

@@ -43,6 +43,8 @@ bool Port::ask(HandleId id, const AskSpec& spec, CompletionSink* sink) {
   return true;
 }
 
+void Port::leaveStale() { push(Command{Command::Kind::kLeaveStale}); }
+
 std::optional<McMemberRecord> Port::memberRecord(const Gid& mgid) const {
   return client_.memberRecord(mgid);
 }
@@ -68,6 +70,9 @@ void Port::execute(Instant now, Command& command) {
       break;
     case Command::Kind::kFree:
       if (!client_.free(now, command.id)) freedBefore();
+      break;
+    case Command::Kind::kLeaveStale:
+      if (sinks_.size() <= 1) client_.leaveStaleNow(now);
       break;
     case Command::Kind::kLeaveAll:
       for (const auto& sink : sinks_) client_.detach(now, sink.get());

@@ -32,6 +32,8 @@ export interface Addon {
   /** Opens a port, or finds it open; throws an Error with `status`. Returns the port's number here. */
   openPort(kind: PortKind, options: NativePortOptions): number;
   /** Frees the port's handles of this environment and lets go of it. */
+  /** Leaves now what a reset took and nobody has rejoined, unless other environments use the port. */
+  leaveStale(port: number): void;
   closePort(port: number): void;
   /** Starts the join that stands in `outgoing`; returns the handle. */
   join(port: number): number;
@@ -79,6 +81,7 @@ export interface Addon {
 export const ADDON_FUNCTIONS = [
   'attach',
   'openPort',
+  'leaveStale',
   'closePort',
   'join',
   'ask',

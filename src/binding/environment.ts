@@ -173,6 +173,13 @@ export class PortUse {
     if (this.alive > 0) this.#environment.abandon(this);
   }
 
+  /** Of the last use: what a reset took from it is not left for later, which would not come. */
+  leaveStale(): void {
+    // Nobody may be moving a manual clock any more.
+    if (this.port.uses.size === 1 && !this.port.manual)
+      this.#environment.addon.leaveStale(this.port.id);
+  }
+
   /** Ends the use; the last one closes the port. What has not left by then is left behind. */
   close(): void {
     this.abandon();

@@ -110,7 +110,10 @@ export abstract class NativeProvider implements MulticastProvider {
   /** What `close()` does, once. */
   protected async shutDown(): Promise<void> {
     this.#closed = true;
-    for (const { native } of this.opened.values()) native.abandon();
+    for (const { native } of this.opened.values()) {
+      native.abandon();
+      native.leaveStale();
+    }
     await this.idle();
     this.closePorts();
   }

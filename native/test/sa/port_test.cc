@@ -259,6 +259,30 @@ TEST("sa port: destroyed with requests outstanding and commands queued, nobody i
   CHECK_EQ(sink.use_count(), 1);
 }
 
+TEST("sa port: leaveStale leaves what a reset has left standing, unless somebody else is there") {
+  for (bool alone : {true, false}) {
+    ManualPort world;
+    world.obey(ms(5));
+    auto other = std::make_shared<RecordingSink>();
+    if (!alone) world.port->attach(other);
+    world.port->join(1, joinSpec(1), world.sink.get());
+    world.driver.advance(ms(20));
+    world.transport->raise(ResetReason::kLidChange);
+    world.driver.advance(Duration{0});
+    world.port->free(1);
+    world.driver.advance(ms(20));
+    CHECK(!world.port->unsettled());
+    CHECK_EQ(world.model.members.size(), 1u);
+    world.port->leaveStale();
+    CHECK(world.port->unsettled());
+    world.driver.advance(Duration{0});
+    CHECK_EQ(world.port->unsettled(), alone);
+    world.driver.advance(ms(20));
+    CHECK(!world.port->unsettled());
+    CHECK_EQ(world.model.members.size(), alone ? 0u : 1u);
+  }
+}
+
 TEST("sa port: the last to detach leaves what a reset had left standing") {
   ManualPort world;
   world.obey(ms(5));
