@@ -229,6 +229,8 @@ const MUTATIONS = [
     from: 'provider.freeMulticast(handle.value);',
     to: 'void provider;',
     tests: ['marble-tests/observable/group-events.spec.ts'],
+  },
+  {
     name: 'the probe is not made',
     file: CLIENT,
     from: 'if (unknown != 0 && probes(group.key.mgid)) {',
