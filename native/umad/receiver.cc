@@ -116,7 +116,10 @@ std::vector<ReceivedMad> Receiver::takeSmps(Duration limit) {
       const int left = std::min(kReceiveMs, static_cast<int>((end - now).count() / 1000) + 1);
       const Outcome outcome = receive(left, true);
       lock.lock();
-      if (outcome == Outcome::kFailed) break;
+      if (outcome != Outcome::kFailed) continue;
+      // A failure must not turn into a busy loop of the caller, who would come again.
+      changed_.wait_until(lock, end, over);
+      break;
     }
   } else if (limit > Duration{0}) {
     changed_.wait_for(lock, limit, over);
@@ -138,7 +141,8 @@ void Receiver::loop() {
       if (retiring_ >= 0) library_->unregisterAgent(port_, std::exchange(retiring_, -1));
     }
     const Outcome outcome = receive(kReceiveMs, true);
-    if (outcome == Outcome::kMessage) offer();
+    // Whatever the outcome: a run on this thread may have read as well.
+    offer();
     if (outcome != Outcome::kFailed) continue;
     const bool gone = !deviceExists(*library_, device_);
     std::unique_lock<std::mutex> lock(mutex_);

@@ -303,6 +303,7 @@ int StrictFakeUmad::receive(int port, uint8_t* buffer, int* length, int timeoutM
     errno = EBADF;
     return -EBADF;
   }
+  ++receives_;
   if (++receiving_ > 1) violate("two receives at once");
   arrived_.wait_for(lock, std::chrono::milliseconds{timeoutMs},
                     [this] { return !inbox_.empty() || deviceGone_; });
@@ -370,6 +371,11 @@ void StrictFakeUmad::muteSmps(bool muted) {
 std::vector<StrictFakeUmad::Sent> StrictFakeUmad::sent() const {
   std::lock_guard<std::mutex> lock(mutex_);
   return sent_;
+}
+
+int StrictFakeUmad::receives() const {
+  std::lock_guard<std::mutex> lock(mutex_);
+  return receives_;
 }
 
 int StrictFakeUmad::smps() const {

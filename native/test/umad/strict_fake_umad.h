@@ -68,6 +68,8 @@ class StrictFakeUmad {
     uint64_t transactionId() const;
   };
   std::vector<Sent> sent() const;
+  /** Calls of umad_recv so far. */
+  int receives() const;
   /** SMPs taken so far. */
   int smps() const;
   /**
@@ -121,6 +123,7 @@ class StrictFakeUmad {
   bool smpsMuted_ = false;
   int openPorts_ = 0;
   int receiving_ = 0;
+  int receives_ = 0;
   int nextAgent_ = 0;
   int smps_ = 0;
   bool deviceGone_ = false;

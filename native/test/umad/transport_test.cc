@@ -7,6 +7,7 @@
 #include <deque>
 #include <filesystem>
 #include <fstream>
+#include <functional>
 #include <optional>
 #include <thread>
 
@@ -474,6 +475,11 @@ TEST("umad receive: an answer arrives with its source, and wakes") {
   bench.close();
 }
 
+std::vector<uint8_t> answerTo(std::vector<uint8_t> request) {
+  request[3] = 0x81;
+  return request;
+}
+
 /** Polls and watches on the thread that received, as a driver does that is lent it. */
 struct LentThread final : Waker {
   explicit LentThread(Bench& over) : bench(over) {}
@@ -481,12 +487,16 @@ struct LentThread final : Waker {
   void wakeHere() override {
     thread = std::this_thread::get_id();
     bench.transport->poll(bench.now, bench.listener);
-    if (bench.listener.mads.empty()) return;
+    mads = bench.listener.mads.size();
+    if (mads == 0 || done) return;
+    if (atFirstMad) atFirstMad();
     bench.transport->watch(true);
     lid = bench.transport->port().lid;
     done = true;
   }
   Bench& bench;
+  std::function<void()> atFirstMad;
+  std::atomic<size_t> mads{0};
   std::thread::id thread;
   uint16_t lid = 0;
   std::atomic<bool> done{false};
@@ -503,14 +513,53 @@ TEST("umad receive: the thread that reads is lent for the run, and can look at t
   changed.lid = 99;
   bench.fake.setLive(changed);
   bench.transport->send(request(1), 1, 0, milliseconds{1000});
-  std::vector<uint8_t> answer = bench.fake.sent()[0].mad;
-  answer[3] = 0x81;
-  CHECK(bench.fake.deliver(answer, 1));
+  CHECK(bench.fake.deliver(answerTo(bench.fake.sent()[0].mad), 1));
   for (int i = 0; i < 1000 && !lent.done; ++i) std::this_thread::sleep_for(milliseconds{1});
   CHECK(lent.done);
   CHECK(lent.thread != std::this_thread::get_id());
   // Nobody else reads while that thread waits for the port's answer.
   CHECK_EQ(lent.lid, 99);
+  bench.close();
+}
+
+TEST("umad receive: what comes while the lent thread looks at the port is dealt with, too") {
+  Bench bench;
+  bench.fake.addPort(portOf("mlx5_0", 1));
+  umad::Opened opened = bench.tryOpen();
+  bench.transport = std::move(opened.transport);
+  LentThread lent(bench);
+  bench.transport->start(lent);
+  bench.transport->send(request(1), 1, 0, milliseconds{1000});
+  bench.transport->send(request(2), 1, 0, milliseconds{1000});
+  lent.atFirstMad = [&] { bench.fake.deliver(answerTo(bench.fake.sent()[1].mad), 1); };
+  CHECK(bench.fake.deliver(answerTo(bench.fake.sent()[0].mad), 1));
+  for (int i = 0; i < 1000 && lent.mads < 2; ++i) std::this_thread::sleep_for(milliseconds{1});
+  CHECK_EQ(lent.mads.load(), size_t{2});
+  bench.close();
+}
+
+TEST("umad receive: the lent thread does not turn in circles where the device fails meanwhile") {
+  Bench bench;
+  bench.fake.addPort(portOf("mlx5_0", 1));
+  umad::Opened opened = bench.tryOpen();
+  bench.transport = std::move(opened.transport);
+  LentThread lent(bench);
+  bench.transport->start(lent);
+  bench.fake.muteSmps(true);
+  bench.transport->send(request(1), 1, 0, milliseconds{1000});
+  std::thread remover;
+  lent.atFirstMad = [&] {
+    const int before = bench.fake.smps();
+    remover = std::thread([&bench, before] {
+      while (bench.fake.smps() == before) std::this_thread::yield();
+      bench.fake.removeDevice("mlx5_0");
+    });
+  };
+  CHECK(bench.fake.deliver(answerTo(bench.fake.sent()[0].mad), 1));
+  for (int i = 0; i < 1000 && !lent.done; ++i) std::this_thread::sleep_for(milliseconds{1});
+  CHECK(lent.done);
+  remover.join();
+  CHECK(bench.fake.receives() < 100);
   bench.close();
 }
 
