@@ -829,6 +829,11 @@ void Client::resetMembers(Group& group, ResetReason reason) {
   const uint8_t kept = static_cast<uint8_t>(ours & group.needed());
   const uint8_t leaving = without(ours, kept);
   group.held = 0;
+  {
+    // First, since whoever is told may ask for the record at once.
+    std::lock_guard<std::mutex> lock(tableMutex_);
+    group.counts = {};
+  }
   while (!group.active.empty()) {
     Member& member = *group.active.front();
     group.active.pop_front();
@@ -838,10 +843,6 @@ void Client::resetMembers(Group& group, ResetReason reason) {
     completion.reason = reason;
     ++stats_.resets;
     complete(member, std::move(completion));
-  }
-  {
-    std::lock_guard<std::mutex> lock(tableMutex_);
-    group.counts = {};
   }
   owe(group, leaving);
   if (kept != 0) setStale(group, kept, options_.staleLeave);

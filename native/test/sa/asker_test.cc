@@ -316,6 +316,38 @@ TEST("sa asks: the record of a group that the port holds, and of no other") {
   CHECK(!lab.a->client.memberRecord(spec.record.mgid).has_value());
 }
 
+/** Asks for the group's record at every word, as a thread may that hears of it at once. */
+struct AskingBack final : rxib::test::RecordingSink {
+  explicit AskingBack(Lab& of) : lab(of) {}
+  void complete(Completion completion) override {
+    held.push_back(lab.a->client.memberRecord(group).has_value());
+    RecordingSink::complete(std::move(completion));
+  }
+  Lab& lab;
+  Gid group;
+  std::vector<bool> held;
+};
+
+TEST("sa asks: the record of a group is gone when the first member hears of a reset") {
+  Lab lab;
+  AskingBack sink(lab);
+  lab.a->client.attach(&sink);
+  for (HandleId id : {1, 2}) {
+    sa::JoinSpec spec = rxib::test::joinSpec(1);
+    spec.record.mgid.bytes[1] = 0x15;
+    sink.group = spec.record.mgid;
+    lab.a->client.join(lab.driver.now(), id, std::make_unique<JoinSpec>(spec), &sink);
+    lab.a->slot.wake();
+    lab.driver.advance(Duration{0});
+  }
+  lab.fabric.changeLid(0, 77);
+  lab.driver.advance(Duration{0});
+  CHECK_EQ(sink.told(1), "0 -102");
+  CHECK_EQ(sink.told(2), "0 -102");
+  CHECK((sink.held == std::vector<bool>{true, true, false, false}));
+  lab.a->client.detach(lab.driver.now(), &sink);
+}
+
 // Answers that are none.
 
 /** Asks for paths and answers with so many bytes of data under this offset. */
