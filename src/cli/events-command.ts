@@ -1,20 +1,9 @@
-import {
-  catchError,
-  firstValueFrom,
-  ignoreElements,
-  map,
-  merge,
-  NEVER,
-  of,
-  tap,
-  timer,
-} from 'rxjs';
+import { firstValueFrom, map, merge, of, tap } from 'rxjs';
 import type { GroupEvent } from '../contract/query.js';
 import { groupEvents$ } from '../observable/group-events.js';
 import { registerSaClient } from '../observable/sa-client.js';
 import { signalExitCode } from './exit-code.js';
-import { ASKED, FAILED, leave, leavesFailed } from './leaving.js';
-import type { Ending } from './leaving.js';
+import { leave, leavesFailed, untilEnded } from './leaving.js';
 import { placeOf } from './place-flags.js';
 import type { PlaceFlags } from './place-flags.js';
 import type { chooseProvider } from './provider-choice.js';
@@ -42,28 +31,14 @@ export async function events(
   const start = performance.now();
   const place = placeOf(flags, terminal, choose);
   const { provider } = place;
-  let failure: unknown;
   const events$ = groupEvents$(registerSaClient(place)).pipe(
     tap((event) => {
       terminal.print(
         flags.json === true ? JSON.stringify(event) : eventLine(event, performance.now() - start),
       );
     }),
-    ignoreElements(),
-    catchError((error: unknown) => {
-      failure = error;
-      return of(FAILED);
-    }),
   );
-  const limit = flags.for ?? Infinity;
-  const ending: Ending = await firstValueFrom(
-    merge(
-      terminal.signals$.pipe(map(() => ASKED)),
-      terminal.outputEnd$.pipe(map(() => ASKED)),
-      limit === Infinity ? NEVER : timer(limit).pipe(map(() => ASKED)),
-      events$,
-    ),
-  );
+  const { ending, failure } = await untilEnded(events$, terminal, flags.for);
   if (failure !== undefined) explain(failure, terminal);
   await leave(provider, ending, leavesFailed(provider), terminal);
   // The first signal decides, also one that came while the subscription was being ended.

@@ -1,4 +1,16 @@
-import { firstValueFrom, from, map, merge, NEVER, skip, timer } from 'rxjs';
+import {
+  catchError,
+  firstValueFrom,
+  from,
+  ignoreElements,
+  map,
+  merge,
+  NEVER,
+  of,
+  skip,
+  timer,
+} from 'rxjs';
+import type { Observable } from 'rxjs';
 import type { MulticastProvider } from '../contract/provider.js';
 import { ExitCode } from './exit-code.js';
 import type { Terminal } from './terminal.js';
@@ -16,6 +28,37 @@ export const FAILED: Ending = { code: ExitCode.failed, patienceMs: 2_000 };
 
 const SLOW_LEAVE_MS = 1_000;
 const MAY_REMAIN = 'a membership may be left behind';
+
+/**
+ * Subscribes to a stream until it fails, the time is over, or a signal or the end of the output asks
+ * for the end.
+ *
+ * @param limitMs Default: no limit.
+ * @returns `failure` is what the stream failed with, if it did.
+ */
+export async function untilEnded(
+  events$: Observable<unknown>,
+  terminal: Terminal,
+  limitMs = Infinity,
+): Promise<{ ending: Ending; failure: unknown }> {
+  let failure: unknown;
+  const failed$ = events$.pipe(
+    ignoreElements(),
+    catchError((error: unknown) => {
+      failure = error;
+      return of(FAILED);
+    }),
+  );
+  const ending = await firstValueFrom(
+    merge(
+      terminal.signals$.pipe(map(() => ASKED)),
+      terminal.outputEnd$.pipe(map(() => ASKED)),
+      limitMs === Infinity ? NEVER : timer(limitMs).pipe(map(() => ASKED)),
+      failed$,
+    ),
+  );
+  return { ending, failure };
+}
 
 /** Leaves that the provider has given up so far. */
 export function leavesFailed(provider: MulticastProvider): number {

@@ -1,16 +1,4 @@
-import {
-  catchError,
-  firstValueFrom,
-  identity,
-  ignoreElements,
-  map,
-  merge,
-  NEVER,
-  of,
-  take,
-  tap,
-  timer,
-} from 'rxjs';
+import { identity, take, tap } from 'rxjs';
 import type { ServiceEvent } from '../contract/service-event.js';
 import { registerService$ } from '../observable/register-service.js';
 import type { ServiceRegistration } from '../observable/register-service.js';
@@ -18,8 +6,7 @@ import { rejoinOnReset } from '../operators/rejoin-on-reset.js';
 import { inFlagWording } from './event-line.js';
 import { signalExitCode } from './exit-code.js';
 import { present } from './join-plan.js';
-import { ASKED, FAILED, leave, leavesFailed } from './leaving.js';
-import type { Ending } from './leaving.js';
+import { leave, leavesFailed, untilEnded } from './leaving.js';
 import { placeOf } from './place-flags.js';
 import type { PlaceFlags } from './place-flags.js';
 import { chooseProvider } from './provider-choice.js';
@@ -71,27 +58,13 @@ export async function registerService(
     pkey: flags.pkey,
     leaseSeconds: flags.lease,
   });
-  let failure: unknown;
   const events$ = registerService$(registration).pipe(
     flags.rejoin === true ? rejoinOnReset() : identity,
     tap((event) => {
       terminal.print(eventLine(event, flags.json === true));
     }),
-    ignoreElements(),
-    catchError((error: unknown) => {
-      failure = error;
-      return of(FAILED);
-    }),
   );
-  const limit = flags.for ?? Infinity;
-  const ending: Ending = await firstValueFrom(
-    merge(
-      terminal.signals$.pipe(map(() => ASKED)),
-      terminal.outputEnd$.pipe(map(() => ASKED)),
-      limit === Infinity ? NEVER : timer(limit).pipe(map(() => ASKED)),
-      events$,
-    ),
-  );
+  const { ending, failure } = await untilEnded(events$, terminal, flags.for);
   let { code } = ending;
   const firstSignal = terminal.signals$.pipe(take(1)).subscribe({
     next: (signal) => {
