@@ -226,8 +226,8 @@ const MUTATIONS = [
   {
     name: 'group events are listened to for ever',
     file: 'src/observable/group-events.ts',
-    from: 'provider.freeMulticast(handle.value);',
-    to: 'void provider;',
+    from: 'freeHandle(provider, handle.value, { device, port });',
+    to: 'void [provider, device, port, freeHandle];',
     tests: ['marble-tests/observable/group-events.spec.ts'],
   },
   {
@@ -253,9 +253,9 @@ const MUTATIONS = [
   },
   {
     name: 'borrowed bits are left',
-    file: 'native/sa/group.h',
-    from: '(held | owed) & ~borrowed & ~needed()',
-    to: '(held | owed) & ~needed()',
+    file: CLIENT,
+    from: 'group.held = without(group.held, returned);',
+    to: '',
     tests: 'native',
   },
   {

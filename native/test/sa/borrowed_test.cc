@@ -155,6 +155,26 @@ TEST("sa probe: an SA that finds more than exactly what it is asked for is not b
   }
 }
 
+TEST("sa probe: a match that the counter-check does not bear out makes nothing ours") {
+  Neighbourhood at;
+  at.neighbour(1, 5);
+  const HandleId own = at.member(1, 8);
+  // From here on it finds every join state, ours of old among them.
+  at.world.transport.script = [&](const SentMad& mad) {
+    SentMad altered = mad;
+    if (mad.method() == SaMethod::kGet) {
+      altered.mad.componentMask &= ~rxib::bit(McComponent::kJoinState);
+    }
+    at.world.transport.deliver(received(at.sa.execute(altered), mad.lid));
+    return kOk;
+  };
+  const HandleId theirs = at.member(1, 4);
+  at.leave(theirs);
+  at.leave(own);
+  CHECK_EQ(at.bits(1), 5);
+  at.world.checkEmpty();
+}
+
 TEST("sa probe: found, but with no join state at all, borrows everything") {
   World world(probing());
   const HandleId handle = world.join(1, 5);
