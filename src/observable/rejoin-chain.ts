@@ -15,8 +15,8 @@ const Given = function (request: object) {
 
 /**
  * Puts on a resolved request which observable it came from, so that its joined event can be traced
- * back. A private field is seen by nobody else, as an entry of a WeakMap would be; but the garbage
- * collector spends more on an entry than all else of a join costs.
+ * back. A private field is seen by nobody else, and neither would an entry of a WeakMap be; but one
+ * entry for each join cost a fifth of the time of all of it.
  */
 class Traced extends Given {
   readonly #origin: object;
