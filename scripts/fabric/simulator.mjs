@@ -147,6 +147,10 @@ class Child {
   }
 }
 
+// What OpenSM logs as a standby, the second at its verbose level.
+const STANDBY = 'Entering STANDBY state';
+const POLL_ANSWER = 'smi_rcv_process_get_sm: Detected SM';
+
 /** One OpenSM on one simulated host. It can be started again after it has ended. */
 class SubnetManager {
   #fabric;
@@ -196,7 +200,7 @@ class SubnetManager {
       env: { ...this.#fabric.env(this.host), OSM_CACHE_DIR: cache, OSM_TMP_DIR: dumps },
     });
     const child = this.#child;
-    const expected = standby ? 'Entering STANDBY state' : 'SUBNET UP';
+    const expected = standby ? STANDBY : 'SUBNET UP';
     await waitFor(
       () => !child.running || this.log().includes(expected),
       20_000,
@@ -212,11 +216,16 @@ class SubnetManager {
     await this.#child?.end('SIGTERM');
   }
 
-  /** SIGKILL. The simulator is told to forget the client, which would otherwise keep its slot. */
+  /**
+   * SIGKILL. The simulator is told to forget the client, which would otherwise keep its slot. A standby
+   * that watches this one is waited for first: a poll that died with its master would never be
+   * answered in the simulator, and OpenSM's next sweep waits for every answer.
+   */
   async kill() {
     const child = this.#child;
     if (!child?.running) return;
     const { pid } = child;
+    await this.#fabric.pollsAnswered(this);
     await child.end('SIGKILL');
     await this.#fabric.disconnect(pid);
   }
@@ -239,6 +248,23 @@ class SubnetManager {
   /** Asks for a heavy sweep. */
   sweep() {
     this.#child?.signal('SIGHUP');
+  }
+
+  /** Whether it watches a master. */
+  get standby() {
+    if (!this.running) return false;
+    return this.log().lastIndexOf(STANDBY) > this.log().lastIndexOf('Entering DISCOVERING state');
+  }
+
+  /** Resolves with the next answer of the master it watches; until its next poll nothing is under way. */
+  async pollAnswered() {
+    const answers = () => this.log().split(POLL_ANSWER).length;
+    const before = answers();
+    await waitFor(
+      () => answers() > before || !this.standby,
+      5_000,
+      () => `opensm on ${this.host} got no answer from the master:\n${tail(this.log())}`,
+    );
   }
 
   /** Resolves once this one, started as a standby, has taken the subnet over. */
@@ -394,11 +420,19 @@ class SimulatedFabric {
       ...DEFAULT_OPENSM_OPTIONS,
       sminfo_polling_timeout: 500,
       polling_retry_number: 2,
+      // Errors, notes, and at the verbose level the answers to its polls.
+      log_flags: '0x07',
       ...options,
     });
     this.#managers.push(standby);
     await standby.start({ standby: true });
     return standby;
+  }
+
+  /** Resolves once no standby waits for an answer of `master`. */
+  async pollsAnswered(master) {
+    const standbys = this.#managers.filter((manager) => manager !== master && manager.standby);
+    await Promise.all(standbys.map((standby) => standby.pollAnswered()));
   }
 
   /** Ends every process of the fabric and removes its directory. Idempotent. */
