@@ -20,7 +20,7 @@ afterEach(() => {
 
 describe('join', () => {
   it('prints one JSON object per event, and nothing else on stdout', async () => {
-    const { code, stdout, stderr } = await runCli(...join, '--for', '50ms', '--json');
+    const { code, stdout, stderr } = await runCli(...join, '--until', 'joined', '--json');
     expect(code).toBe(0);
     expect(stdout.endsWith('\n')).toBe(true);
     expect(
