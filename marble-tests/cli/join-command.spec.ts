@@ -130,7 +130,7 @@ describe('fails', () => {
     expect(await run({})).toBe(1);
     const waited = performance.now() - start - 300;
     expect(terminal.events).toMatchObject([{ type: 'error', code: 'ETIMEDOUT' }]);
-    expect(waited).toBeLessThan(3_000);
+    expect(waited).toBeLessThan(10_000);
     fabric.resumeSm();
     await fabric.idle?.();
     expect(fabric.members(mgid)).toEqual([]);
@@ -214,7 +214,7 @@ describe('signals', () => {
     terminal.signal('SIGINT');
     const start = performance.now();
     expect(await ended).toBe(143);
-    expect(performance.now() - start).toBeLessThan(100);
+    expect(performance.now() - start).toBeLessThan(1_500);
     expect(terminal.notes).toEqual([expect.stringContaining('gave up waiting')]);
     fabric.resumeSm();
     await fabric.idle?.();

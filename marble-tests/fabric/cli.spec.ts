@@ -91,7 +91,7 @@ describe('a membership', () => {
     const before = performance.now();
     cli.signal('SIGINT');
     const { code, stderr } = await cli.ended;
-    expect(performance.now() - before).toBeLessThan(1_500);
+    expect(performance.now() - before).toBeLessThan(1_900);
     expect(code).toBe(143);
     expect(stderr).toContain('gave up waiting');
   });
@@ -154,7 +154,7 @@ describe('a failure', () => {
     const took = performance.now() - before;
     expect(cli.events).toMatchObject([{ type: 'error', status: -110, code: 'ETIMEDOUT' }]);
     expect(took).toBeGreaterThan(1_400);
-    expect(took).toBeLessThan(3_000);
+    expect(took).toBeLessThan(10_000);
     expect(await cli.ended).toMatchObject({ code: 1 });
     fabric.opensm.resume();
     expect(await members()).toEqual([]);
