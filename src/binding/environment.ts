@@ -411,8 +411,11 @@ export class Environment {
 
   #dispatch(count: number, tables?: readonly (NativeTable | undefined)[]): void {
     if (count < 0) {
+      // Twice, since the first may belong to the turn in which completions have just been dispatched.
       setImmediate(() => {
-        this.addon.resume();
+        setImmediate(() => {
+          this.addon.resume();
+        });
       });
       return;
     }

@@ -15,11 +15,11 @@ import { freeHandle } from './free-handle.js';
 import { inheriting, lookUpBroadcast } from './inherit.js';
 import { currentChain, outsideOfChains, sealRequest } from './rejoin-chain.js';
 import { requestOf } from './join-request.js';
-import { startTimeout } from './join-timeouts.js';
 import { resolveJoinRequest } from './resolve-join-request.js';
 import type { Resolution } from './resolve-join-request.js';
 import { clientScope } from './sa-client.js';
 import type { ClientScope } from './sa-client.js';
+import { startTimer } from './timers.js';
 
 /** One subscription: one join, one handle, freed exactly once. */
 class Join<C> {
@@ -220,7 +220,7 @@ class Join<C> {
   #startTimer(): void {
     const { joinTimeoutMs, scheduler } = this.#request;
     if (joinTimeoutMs === Infinity || this.#timer !== undefined) return;
-    this.#timer = startTimeout(scheduler, joinTimeoutMs, () => {
+    this.#timer = startTimer(scheduler, joinTimeoutMs, () => {
       if (this.#joined) return;
       this.#fail(
         new MulticastError(

@@ -1,10 +1,11 @@
 import { inspect } from 'node:util';
 import { asyncScheduler, Observable } from 'rxjs';
-import type { Observer, SchedulerLike, Subscriber, Subscription, Unsubscribable } from 'rxjs';
+import type { Observer, SchedulerLike, Subscriber, Unsubscribable } from 'rxjs';
 import type { LifecycleEvent } from '../contract/event.js';
 import { MulticastError } from '../errors/multicast-error.js';
 import { RejoinChain } from '../observable/rejoin-chain.js';
 import { checkDuration, checkScheduler } from '../observable/time-options.js';
+import { startTimer } from '../observable/timers.js';
 import { checkOperatorOptions } from './operator-options.js';
 
 /** When to join again after a failure, and when to give up. Durations are milliseconds. */
@@ -152,7 +153,7 @@ class Rejoining<E extends LifecycleEvent> implements Observer<E>, Unsubscribable
   readonly #chain = new RejoinChain();
   readonly #source: Observable<E>;
   #attempt: Subscriber<E> | undefined;
-  #timer: Subscription | undefined;
+  #timer: Unsubscribable | undefined;
   #subscribing = false;
   #due = false;
   /** How many timers there have been. */
@@ -213,9 +214,10 @@ class Rejoining<E extends LifecycleEvent> implements Observer<E>, Unsubscribable
   #wait(delay: number): void {
     if (this.#subscriber.closed) return;
     const number = (this.#timers += 1);
-    const timer = this.#scheduler.schedule(() => {
+    const timer = startTimer(this.#scheduler, delay, () => {
+      this.#timer = undefined;
       this.join();
-    }, delay);
+    });
     // A scheduler may have run it at once, and then there may be a later one.
     if (number === this.#timers) this.#timer = timer;
     if (this.#subscriber.closed) timer.unsubscribe();

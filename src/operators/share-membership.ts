@@ -1,7 +1,8 @@
-import { asyncScheduler, EMPTY, share, timer } from 'rxjs';
-import type { Observable, SchedulerLike } from 'rxjs';
+import { asyncScheduler, EMPTY, Observable, share } from 'rxjs';
+import type { SchedulerLike } from 'rxjs';
 import type { MulticastEvent } from '../contract/event.js';
 import { checkDuration, checkScheduler } from '../observable/time-options.js';
+import { startTimer } from '../observable/timers.js';
 import { MembershipSubject } from './membership-subject.js';
 import { checkOperatorOptions } from './operator-options.js';
 
@@ -35,6 +36,11 @@ export function shareMembership(
     infinity: true,
   });
   const scheduler = checkScheduler(options.scheduler, asyncScheduler);
+  const lingered$ = new Observable<void>((waiting) =>
+    startTimer(scheduler, lingerMs, () => {
+      waiting.next();
+    }),
+  );
   return <E extends MulticastEvent<unknown>>(source: Observable<E>) => {
     let current = new MembershipSubject<E>();
     return source.pipe(
@@ -46,7 +52,7 @@ export function shareMembership(
             : lingerMs === Infinity
               ? false
               : // `share` also asks after a failure, when nothing is left that could linger.
-                () => (current.ended ? EMPTY : timer(lingerMs, scheduler)),
+                () => (current.ended ? EMPTY : lingered$),
         resetOnError: true,
         resetOnComplete: true,
       }),
