@@ -292,6 +292,20 @@ describe('groupEvents$ on a fabric', () => {
       expect(down.words).toEqual([expect.stringMatching('EAGAIN')]);
     }));
 
+  it('ends with the refusal of an administrator that will not have it anew', () =>
+    withFabric({}, (fabric) => {
+      const client = registerSaClient({ provider: fabric, device: 'embedded0', port: 1 });
+      const { words } = watch(client);
+      fabric.tick();
+      fabric.answerWith(0x0300, Infinity, 'set');
+      fabric.clientReregister('embedded0');
+      fabric.tick(29_000);
+      expect(words).toEqual(['subscribed', 'lost client-reregister']);
+      fabric.tick(2_000);
+      expect(words.slice(2)).toEqual([expect.stringMatching(/EINVAL: .*NO_RECORDS/)]);
+      expect(fabric.stats?.()).toMatchObject({ handlesAlive: 0 });
+    }));
+
   it('is lost for good with its device', () =>
     withFabric({}, (fabric) => {
       const client = registerSaClient({ provider: fabric, device: 'embedded0', port: 1 });

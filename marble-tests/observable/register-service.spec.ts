@@ -159,6 +159,20 @@ describe('registerService$', () => {
       expect(end({ ...service, device: 'mlx5_0' })).toMatchObject({ code: 'ENODEV' });
     }));
 
+  it('is left standing by the first of two to end, also when their records differ', () =>
+    withFabric({ auditIntervalMs: 1000 }, async (fabric) => {
+      const one = watch(registerService$({ ...service, provider: fabric }));
+      const two = watch(registerService$({ ...service, name: 'other', provider: fabric }));
+      fabric.tick();
+      one.subscription.unsubscribe();
+      fabric.tick(3000);
+      expect(await found(fabric)).toMatchObject([{ name: 'other' }]);
+      expect(two.words).toEqual(['joined']);
+      two.subscription.unsubscribe();
+      fabric.tick();
+      expect(await found(fabric)).toEqual([]);
+    }));
+
   it('is waited for by unregister() of its client', () =>
     withFabric({}, async (fabric) => {
       const client = registerSaClient({ provider: fabric });

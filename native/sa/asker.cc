@@ -8,6 +8,9 @@ namespace {
 
 // What could not be renewed is tried again after so long.
 constexpr Duration kRenewalRetry = std::chrono::seconds{1};
+// A subscription whose renewal has been refused for so long is given up. Not at once, since a new
+// subnet manager may refuse ports that it does not know yet.
+constexpr Duration kRefusalPatience = std::chrono::seconds{30};
 
 }  // namespace
 
@@ -229,6 +232,7 @@ void Asker::onMade(Instant now, Ask& ask, const Outcome& outcome) {
 void Asker::stand(Instant now, Ask& ask) {
   ask.state = Ask::State::kStanding;
   ask.stood = true;
+  ask.refusedSince = kNever;
   ask.leaseEnds = after(now, ask.spec.lease);
   ask.renewAt = ask.spec.lease == Duration::max() ? kNever : after(now, ask.spec.lease / 2);
   scheduleCheck(now, ask);
@@ -251,7 +255,16 @@ void Asker::scheduleCheck(Instant now, Ask& ask) {
  */
 void Asker::onChecked(Instant now, Ask& ask, const Outcome& outcome) {
   const bool answered = outcome.kind == Outcome::Kind::kAnswered;
-  if (answered && outcome.saStatus == codec::kSaNoRecords) {
+  if (ask.spec.trap != 0) {
+    // Its Set was not granted, by whatever status; a loss would have it waited for in vain.
+    if (!answered) ask.refusedSince = kNever;
+    if (answered && ask.refusedSince == kNever) ask.refusedSince = now;
+    if (answered && now - ask.refusedSince >= kRefusalPatience) {
+      fail(ask, kEINVAL, outcome.saStatus);
+    } else {
+      checkAt(ask, after(now, kRenewalRetry));
+    }
+  } else if (answered && outcome.saStatus == codec::kSaNoRecords) {
     ask.mayStand = false;
     lose(ask, ResetReason::kMembershipLost);
   } else if (now >= ask.leaseEnds) {
@@ -329,6 +342,7 @@ void Asker::lose(Ask& ask, ResetReason reason) {
 /** A subscription outlives resets: it is made anew as soon and as often as it takes. */
 void Asker::interrupt(Ask& ask, ResetReason reason) {
   checkAt(ask, kNever);
+  ask.refusedSince = kNever;
   queue(ask, Ask::Work::kRenew);
   if (std::exchange(ask.interrupted, true)) return;
   Completion completion;

@@ -72,6 +72,7 @@ class Asker {
     bool stood = false;
     bool interrupted = false;  // a subscription that a reset took and that does not stand again yet
     int failures = 0;          // of undoing
+    Instant refusedSince = kNever;  // every answer since has refused to renew the subscription
     Instant check = kNever;
     Instant renewAt = kNever;
     Instant leaseEnds = kNever;

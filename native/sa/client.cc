@@ -1019,6 +1019,8 @@ void Client::onReport(const ReceivedMad& mad, const codec::SaMad& report) {
   if (std::find(reports_.begin(), reports_.end(), mad.bytes) != reports_.end()) return;
   reports_.push_back(mad.bytes);
   if (reports_.size() > kReportMemory) reports_.pop_front();
+  // A vendor's own notice has the vendor's number where the others have that of a trap.
+  if (!notice.isGeneric) return;
   RecordTable table;
   table.bytes.assign(report.data.begin(), report.data.begin() + kNoticeSize);
   table.stride = kNoticeSize;

@@ -110,7 +110,8 @@ class Watch {
  * a change of the subnet manager for one, there is `lost`, and `subscribed` once the administrator has
  * been subscribed to anew, which is tried until it succeeds; what happens in between is not told. It
  * never completes. A MulticastError ends it: EBUSY where another program has the reports of the port,
- * ENETRESET when the device is removed, and those of a query.
+ * ENETRESET when the device is removed, EINVAL where the administrator has refused for 30 seconds to be
+ * subscribed to anew, and those of a query.
  *
  * @param client Where to listen. `unregister()` waits for the subscription to end. What is no client
  * ends the stream with a TypeError.

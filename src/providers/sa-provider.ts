@@ -14,6 +14,7 @@ import { QUERY_ADVICE, SERVICE_ADVICE } from '../errors/failure-message.js';
 import { componentMaskOf } from '../records/component-mask.js';
 import type { McMemberRecord } from '../records/mc-member-record.js';
 import { serviceComponentMask } from '../records/service-record.js';
+import type { ServiceRecordInit } from '../records/service-record.js';
 import { GroupWatch } from './group-watch.js';
 import { NativeProvider } from './native-provider.js';
 import type { PortPlace } from './native-provider.js';
@@ -80,20 +81,19 @@ export abstract class SaProvider extends NativeProvider {
     const native = this.openedPort(device, port);
     const serviceGid = request.record.serviceGid ?? native.state().gid;
     const record = { ...request.record, serviceGid };
-    const key = serviceComponentMask({
-      serviceId: record.serviceId ?? 0n,
-      serviceGid,
-      pkey: record.pkey ?? 0,
-    });
+    // Nothing else of the record: who registers the same service shares it, whatever else they say.
+    const key = { serviceId: record.serviceId ?? 0n, serviceGid, pkey: record.pkey ?? 0 };
     const { leaseSeconds = Infinity } = record;
-    const same = { record, smKey: 0n };
+    const packed = (method: number, fields: Readonly<ServiceRecordInit>) =>
+      saRequest('service-record', method, {
+        record: fields,
+        componentMask: serviceComponentMask(fields),
+        smKey: 0n,
+      });
     const ask = {
-      make: saRequest('service-record', SA_METHODS.set, {
-        ...same,
-        componentMask: serviceComponentMask(record),
-      }),
-      undo: saRequest('service-record', SA_METHODS.delete, { ...same, componentMask: key }),
-      probe: saRequest('service-record', SA_METHODS.get, { ...same, componentMask: key }),
+      make: packed(SA_METHODS.set, record),
+      undo: packed(SA_METHODS.delete, key),
+      probe: packed(SA_METHODS.get, key),
       ...(leaseSeconds === Infinity ? {} : { leaseMs: leaseSeconds * 1000 }),
     };
     return native.ask(ask, (completion, table) => {

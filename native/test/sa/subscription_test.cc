@@ -145,6 +145,50 @@ TEST("sa subscriptions: an outage lasts as long as it takes, and is told once") 
   CHECK_EQ(told(lab.b->sink, 1), "0 -102 0 #1");
 }
 
+TEST("sa subscriptions: what the SA keeps refusing to renew ends, whatever its status") {
+  for (const uint16_t status : {codec::kSaNoRecords, codec::kSaReqInvalid, codec::kSaReqDenied}) {
+    Lab lab;
+    lab.b->ask(1, created);
+    lab.fabric.setForcedStatus(status, embedded::kForever);
+    lab.fabric.clientReregister(1);
+    lab.driver.advance(ms(29500));
+    CHECK_EQ(told(lab.b->sink, 1), "0 -102");
+    // Silence is no refusal, and another port event begins anew.
+    lab.fabric.silence();
+    lab.driver.advance(ms(10000));
+    lab.fabric.resume();
+    lab.driver.advance(ms(20000));
+    lab.fabric.clientReregister(1);
+    lab.driver.advance(ms(29500));
+    CHECK_EQ(told(lab.b->sink, 1), "0 -102");
+    lab.driver.advance(ms(1000));
+    CHECK_EQ(told(lab.b->sink, 1), "0 -102 -22");
+    CHECK_EQ(*lab.b->sink.last(1).saStatus, status);
+    lab.fabric.setForcedStatus(status, 0);
+    lab.driver.advance(std::chrono::minutes{1});
+    CHECK_EQ(told(lab.b->sink, 1), "0 -102 -22");
+    lab.b->free(1);
+    CHECK(!subscribed(*lab.b, created));
+    CHECK(!lab.b->client.unsettled());
+  }
+}
+
+TEST("sa subscriptions: a refusal that passes is made good, with or without a reset before it") {
+  for (const bool reset : {true, false}) {
+    sa::Options options = rxib::test::quietOptions();
+    options.auditInterval = ms(10000);
+    Lab lab({}, options);
+    lab.b->ask(1, created);
+    lab.fabric.setForcedStatus(codec::kSaNoRecords, embedded::kForever);
+    if (reset) lab.fabric.clientReregister(1);
+    lab.driver.advance(ms(25000));
+    lab.fabric.setForcedStatus(codec::kSaNoRecords, 0);
+    lab.driver.advance(ms(2000));
+    join(lab, 10, 1);
+    CHECK_EQ(told(lab.b->sink, 1), reset ? "0 -102 0 #1" : "0 #1");
+  }
+}
+
 TEST("sa subscriptions: freed in the middle of an outage, nothing is left behind") {
   Lab lab;
   lab.b->ask(1, created);
@@ -261,6 +305,11 @@ TEST("sa subscriptions: every report is answered, and a repeated one told once")
   CHECK_EQ(report(other), size_t{0});
   CHECK_EQ(told(world.sink, 1), "0 #1 #1");
   CHECK_EQ(world.stats.foreignReplies.get(), uint64_t{2});
+  // A vendor's notice is answered; its number says nothing about groups.
+  codec::SaMad vendors = reportOf(1, 11);
+  vendors.data[0] &= 0x7f;
+  CHECK_EQ(report(vendors), size_t{1});
+  CHECK_EQ(told(world.sink, 1), "0 #1 #1");
   // A subnet manager that has started anew may count from the same number.
   world.event(ResetReason::kClientReregister);
   world.answerLast();
