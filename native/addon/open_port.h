@@ -40,6 +40,7 @@ class OpenSaPort final : public OpenPort {
   Engine& engine() override { return port_; }
   void stop() override;
   bool manual() const override { return manual_ != nullptr; }
+  bool removed() const override { return port_.removed(); }
 
  private:
   // Order matters: the port goes last, when nothing can run it any more.

@@ -5,7 +5,6 @@
 #include "core/status.h"
 #if RXIB_WITH_RDMA
 #include "rdmacm/channel.h"
-#include "umad/umad_transport.h"
 #endif
 
 namespace rxib::addon {
@@ -50,7 +49,14 @@ std::string PortSettings::differenceFrom(const PortSettings& other) const {
 }
 
 PortRegistry& PortRegistry::instance() {
+#if RXIB_WITH_RDMA
+  static PortRegistry* registry = new PortRegistry(
+      [](const std::string& device, uint8_t port, const umad::OpenOptions& options) {
+        return umad::open(device, port, options);
+      });
+#else
   static PortRegistry* registry = new PortRegistry;
+#endif
   return *registry;
 }
 
@@ -60,7 +66,7 @@ OpenResult PortRegistry::openUmad(const std::string& device, uint8_t port,
   const std::string name = device + ":" + std::to_string(port);
   std::lock_guard<std::mutex> lock(mutex_);
   Entry& entry = entries_[name];
-  if (auto open = entry.port.lock()) {
+  if (auto open = entry.port.lock(); open != nullptr && !open->removed()) {
     const std::string difference = settings.differenceFrom(entry.settings);
     if (difference.empty()) return {open, kOk, {}};
     return {nullptr, kEBUSY,
@@ -70,7 +76,7 @@ OpenResult PortRegistry::openUmad(const std::string& device, uint8_t port,
   }
   umad::OpenOptions options;
   options.pollInterval = settings.pollInterval;
-  auto opened = umad::open(device, port, options);
+  auto opened = umadOpener_(device, port, options);
   if (opened.transport == nullptr) return {nullptr, opened.status, opened.message};
   auto result = std::make_shared<OpenSaPort>(std::move(opened.transport), settings.sa);
   entry.port = result;

@@ -2,15 +2,20 @@
 // process and shared by all JavaScript environments.
 #pragma once
 
+#include <functional>
 #include <map>
 #include <memory>
 #include <mutex>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "addon/open_port.h"
 #include "core/port.h"
 #include "sa/options.h"
+#if RXIB_WITH_RDMA
+#include "umad/umad_transport.h"
+#endif
 
 namespace rxib::addon {
 
@@ -32,9 +37,15 @@ struct OpenResult {
 
 class PortRegistry {
  public:
+#if RXIB_WITH_RDMA
+  using UmadOpener = std::function<umad::Opened(const std::string& device, uint8_t port,
+                                                const umad::OpenOptions& options)>;
+  explicit PortRegistry(UmadOpener umadOpener) : umadOpener_(std::move(umadOpener)) {}
+#endif
   /** One per process and never destroyed: threads may still look at it while the process exits. */
   static PortRegistry& instance();
 
+  /** A port whose device has gone is nobody's but its present users'. */
   OpenResult openUmad(const std::string& device, uint8_t port, const PortSettings& settings);
   /** One channel per port, port space and source address (empty: any). */
   OpenResult openRdmaCm(const std::string& device, uint8_t port, bool ipoib,
@@ -48,6 +59,9 @@ class PortRegistry {
     PortSettings settings;
   };
 
+#if RXIB_WITH_RDMA
+  const UmadOpener umadOpener_;
+#endif
   std::mutex mutex_;
   std::map<std::string, Entry> entries_;
 };

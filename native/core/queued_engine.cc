@@ -10,7 +10,8 @@ void QueuedEngine::push(Command command) {
     std::lock_guard<std::mutex> lock(mutex_);
     // First: a call for which there is no memory has not been made.
     commands_.push_back(std::move(command));
-    if (kind == Command::Kind::kJoin || kind == Command::Kind::kAsk) {
+    const bool begins = kind == Command::Kind::kJoin || kind == Command::Kind::kAsk;
+    if (begins) {
       // Counted here and not when executed, so that a caller sees its own calls at once.
       ++stats_.joinsStarted;
       ++stats_.handlesAlive;
@@ -18,8 +19,8 @@ void QueuedEngine::push(Command command) {
       ++stats_.handlesFreed;
       --stats_.handlesAlive;
     }
-    const bool patient =
-        kind == Command::Kind::kJoin || kind == Command::Kind::kAsk || kind == Command::Kind::kFree;
+    if (!begins && kind != Command::Kind::kAttach) ++leaving_;
+    const bool patient = begins || kind == Command::Kind::kFree;
     // Waking a thread costs more than what one join has it do.
     if (patient && ++gathered_ < gather_) return;
     gathered_ = 0;
@@ -71,12 +72,12 @@ PortState QueuedEngine::state() const {
 
 bool QueuedEngine::unsettled() const {
   std::lock_guard<std::mutex> lock(mutex_);
-  return busy_ || !commands_.empty();
+  return busy_ || leaving_ > 0;
 }
 
 bool QueuedEngine::waitSettled(Duration limit) const {
   std::unique_lock<std::mutex> lock(mutex_);
-  auto settled = [this] { return !busy_ && commands_.empty(); };
+  auto settled = [this] { return !busy_ && leaving_ == 0; };
   settled_.wait_for(lock, limit, [&] { return over_ || settled(); });
   return settled();
 }
@@ -93,8 +94,8 @@ std::vector<QueuedEngine::Command> QueuedEngine::takeCommands() {
   std::vector<Command> commands;
   std::lock_guard<std::mutex> lock(mutex_);
   commands.swap(commands_);
-  // Until the commands are executed, nobody may believe that they have been.
-  if (!commands.empty()) busy_ = true;
+  // Until they are executed, nobody may believe that they have been.
+  if (std::exchange(leaving_, size_t{0}) > 0) busy_ = true;
   return commands;
 }
 
@@ -103,7 +104,7 @@ void QueuedEngine::endRun(bool busy, const PortState& state) {
     std::lock_guard<std::mutex> lock(mutex_);
     const bool wasBusy = std::exchange(busy_, busy);
     state_ = state;
-    if (!wasBusy || busy || !commands_.empty()) return;
+    if (!wasBusy || busy || leaving_ > 0) return;
   }
   settled_.notify_all();
   for (const auto& sink : sinks_) sink->settled();

@@ -89,7 +89,6 @@ void Channel::loop() {
     client_.takePortReports();
     for (Command& command : commands) execute(command);
     for (const auto& sink : sinks_) sink->handOver();
-    removed_ = client_.removed();
     // A leave is over when the kernel's call has returned.
     endRun(false, client_.state());
     pollfd fds[2] = {{wakeFd_, POLLIN, 0}, {client_.fd(), POLLIN, 0}};

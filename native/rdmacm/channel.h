@@ -29,7 +29,7 @@ class Channel final : public QueuedEngine, private Waker {
   /** Ends the thread, which leaves what is still joined; nobody is told. Idempotent. */
   void stop();
   /** The device is gone for good; another channel may find it again. */
-  bool removed() const { return removed_; }
+  bool removed() const { return client_.removed(); }
 
  private:
   Channel(System system, Options options);
@@ -41,7 +41,6 @@ class Channel final : public QueuedEngine, private Waker {
   Client client_;
   int wakeFd_ = -1;
   std::atomic<bool> stopping_{false};
-  std::atomic<bool> removed_{false};
   std::thread thread_;
 };
 

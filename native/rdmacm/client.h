@@ -1,6 +1,7 @@
 // Joins and leaves through the kernel's connection manager at one port of one device.
 #pragma once
 
+#include <atomic>
 #include <memory>
 #include <optional>
 #include <string>
@@ -56,7 +57,7 @@ class Client {
   /** Leaves everything without a word and closes the channel. Idempotent. */
   void close();
 
-  /** The device is gone for good. */
+  /** From any thread: the device is gone for good. So since before anybody was told. */
   bool removed() const { return removed_; }
   const PortState& state() const { return state_; }
 
@@ -97,7 +98,7 @@ class Client {
   const Options options_;
   PortStats& stats_;
   PortState state_;
-  bool removed_ = false;
+  std::atomic<bool> removed_{false};
   rdma::abi::CmChannel* channel_ = nullptr;
   std::unique_ptr<rdma::PortEventSource> reports_;
   std::vector<ReachablePort> seen_;  // as of the last look

@@ -742,6 +742,8 @@ void Client::oweUnproven(Group& group, uint8_t bits) {
 
 void Client::onPortEvent(const PortEvent& event) {
   ++stats_.portEvents;
+  // First, since whoever is told may open the port anew.
+  if (event.reason == ResetReason::kDeviceRemoved) removed_ = true;
   Diagnostic diagnostic;
   diagnostic.kind = DiagnosticKind::kPortEvent;
   diagnostic.reason = event.reason;
@@ -752,10 +754,6 @@ void Client::onPortEvent(const PortEvent& event) {
       break;
     case ResetReason::kPkeyChange:
       resetPartitions(event.pkeysBefore);
-      break;
-    case ResetReason::kDeviceRemoved:
-      removed_ = true;
-      resetPort(event.reason);
       break;
     default:
       resetPort(event.reason);

@@ -5,6 +5,7 @@
 // join-state bit.
 #pragma once
 
+#include <atomic>
 #include <deque>
 #include <list>
 #include <map>
@@ -37,6 +38,8 @@ class Client final : public MadTransport::Listener {
   /** Unknown handles are ignored, so that a free is harmless however late it comes; false then. */
   bool free(Instant now, HandleId id);
 
+  /** From any thread: the device is gone for good. So since before anybody was told. */
+  bool removed() const { return removed_; }
   /** From any thread: the record of a group that is joined on behalf of this port. */
   std::optional<McMemberRecord> memberRecord(const Gid& mgid) const;
 
@@ -143,7 +146,7 @@ class Client final : public MadTransport::Listener {
   size_t assigning_ = 0;  // Sets under way that ask for an MGID
   Instant nextAudit_ = kNever;
   bool sweeping_ = false;  // a loss was found: the rest of the port is being checked
-  bool removed_ = false;
+  std::atomic<bool> removed_{false};
   bool watching_ = false;
   bool reporting_ = false;                    // the transport hands reports over
   std::deque<std::vector<uint8_t>> reports_;  // the latest, to know repeats by

@@ -26,6 +26,7 @@ class Port final : public Machine, public QueuedEngine {
 
   bool ask(HandleId id, const AskSpec& spec, CompletionSink* sink) override;
   std::optional<McMemberRecord> memberRecord(const Gid& mgid) const override;
+  bool removed() const { return client_.removed(); }
   void leaveStale() override;
 
   Instant run(Instant now) override;

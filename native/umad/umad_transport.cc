@@ -237,6 +237,8 @@ class UmadTransport final : public MadTransport {
   void remove(Listener& listener) {
     removed_ = true;
     state_.phase = PortPhase::kDown;
+    // Before anybody is told: the device may be back, and opened anew, at once.
+    claim_.reset();
     listener.onPortEvent({ResetReason::kDeviceRemoved, {}});
   }
 

@@ -266,6 +266,8 @@ export class Environment {
     if (!this.addon.unsettled(port.id)) return Promise.resolve();
     port.leaving = true;
     this.updateHold();
+    // Other threads let frees gather, too, and may be busy with something else.
+    this.addon.flush();
     return new Promise((resolve) => port.waiting.push(resolve));
   }
 

@@ -30,7 +30,13 @@ class Inbox final : public CompletionSink {
     changed_.notify_all();
   }
   void diagnose(const Diagnostic&) override { ++diagnostics; }
-  void settled() override { ++settlements; }
+  void settled() override {
+    {
+      std::lock_guard<std::mutex> lock(mutex_);
+      ++settlements_;
+    }
+    changed_.notify_all();
+  }
 
   std::vector<Completion> wait(size_t count) {
     std::unique_lock<std::mutex> lock(mutex_);
@@ -38,13 +44,18 @@ class Inbox final : public CompletionSink {
     return completions_;
   }
 
+  bool waitSettlement() {
+    std::unique_lock<std::mutex> lock(mutex_);
+    return changed_.wait_for(lock, kLimit, [&] { return settlements_ > 0; });
+  }
+
   std::atomic<int> diagnostics{0};
-  std::atomic<int> settlements{0};
 
  private:
   std::mutex mutex_;
   std::condition_variable changed_;
   std::vector<Completion> completions_;
+  int settlements_ = 0;
 };
 
 struct ChannelWorld {
@@ -87,7 +98,7 @@ TEST("rdmacm: the channel joins, leaves and settles on its own thread") {
   CHECK(world.channel->waitSettled(kLimit));
   CHECK(!world.channel->unsettled());
   CHECK(world.fake.members().empty());
-  CHECK(world.inbox->settlements > 0);
+  CHECK(world.inbox->waitSettlement());
   world.channel->free(7);
   CHECK(world.channel->waitSettled(kLimit));
   CHECK_EQ(world.channel->stats().handlesFreed.get(), 50u);

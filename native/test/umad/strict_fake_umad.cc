@@ -22,7 +22,7 @@ using rdma::abi::UmadAddress;
 using rdma::abi::UmadDevice;
 using rdma::abi::UmadPort;
 
-constexpr int kPortFd = 7;
+constexpr int kFirstPortFd = 7;
 constexpr uint8_t kResponseBit = 0x80;
 constexpr uint8_t kSmpClass = 0x81;
 constexpr int kReport = 0x06;
@@ -71,6 +71,8 @@ StrictFakeUmad::StrictFakeUmad(size_t headerSize)
 }
 
 StrictFakeUmad::~StrictFakeUmad() { current = nullptr; }
+
+bool StrictFakeUmad::gone(int port) const { return port != kFirstPortFd + removals_; }
 
 rdma::UmadLibrary StrictFakeUmad::table() {
   rdma::UmadLibrary t{};
@@ -127,16 +129,20 @@ rdma::UmadLibrary StrictFakeUmad::table() {
       errno = current->openError_;
       return -EIO;
     }
-    if (++current->openPorts_ > 1) current->violate("a port was opened twice");
-    return kPortFd;
+    const int port = kFirstPortFd + current->removals_;
+    if (!current->openPorts_.insert(port).second) current->violate("a port was opened twice");
+    return port;
   };
   t.closePort = [](int port) {
     std::lock_guard<std::mutex> lock(current->mutex_);
-    if (port != kPortFd || current->openPorts_ == 0) current->violate("closed what was not open");
-    if (current->receiving_ > 0) current->violate("closed while a receive was waiting");
-    if (!current->agents_.empty()) current->violate("closed with an agent registered");
-    if (!current->inbox_.empty()) current->violate("closed with messages unread");
-    --current->openPorts_;
+    if (current->openPorts_.erase(port) == 0) current->violate("closed what was not open");
+    if (current->receiving_.count(port) != 0) current->violate("closed while a receive was waiting");
+    for (const auto& [id, agent] : current->agents_) {
+      if (agent.port == port) current->violate("closed with an agent registered");
+    }
+    if (!current->gone(port) && !current->inbox_.empty()) {
+      current->violate("closed with messages unread");
+    }
     return 0;
   };
   t.headerSize = [] { return current->headerSize_; };
@@ -172,7 +178,7 @@ rdma::UmadLibrary StrictFakeUmad::table() {
                        long* methodMask) {
     std::lock_guard<std::mutex> lock(current->mutex_);
     const int version = managementClass == kSmpClass ? 1 : 2;
-    if (port != kPortFd || managementClass == current->refusedClass_) return -EINVAL;
+    if (current->gone(port) || managementClass == current->refusedClass_) return -EINVAL;
     if (classVersion != version) current->violate("wrong class version");
     const bool reports = methodMask != nullptr;
     if (reports) {
@@ -188,16 +194,18 @@ rdma::UmadLibrary StrictFakeUmad::table() {
     }
     if (managementClass == kSmpClass && rmppVersion != 0) return -EINVAL;
     for (const auto& [id, agent] : current->agents_) {
-      if (agent.managementClass == managementClass && agent.hasReports == reports) {
+      if (agent.port == port && agent.managementClass == managementClass &&
+          agent.hasReports == reports) {
         current->violate("a class registered twice");
       }
     }
-    current->agents_[++current->nextAgent_] = {managementClass, rmppVersion, reports, {}};
+    current->agents_[++current->nextAgent_] = {port, managementClass, rmppVersion, reports, {}};
     return current->nextAgent_;
   };
-  t.unregisterAgent = [](int, int agent) {
+  t.unregisterAgent = [](int port, int agent) {
     std::lock_guard<std::mutex> lock(current->mutex_);
-    if (current->receiving_ > 0) current->violate("unregistered while a receive was waiting");
+    if (current->receiving_.count(port) != 0)
+      current->violate("unregistered while a receive was waiting");
     if (current->agents_.erase(agent) == 0) {
       current->violate("unregistered what was not registered");
     }
@@ -219,8 +227,8 @@ int StrictFakeUmad::send(int port, int agentId, uint8_t* buffer, int length, int
     errno = error;
     return -EIO;
   };
-  if (port != kPortFd || openPorts_ == 0) return refuse(EBADF);
-  if (deviceGone_) return refuse(EIO);
+  if (openPorts_.count(port) == 0) return refuse(EBADF);
+  if (gone(port)) return refuse(EIO);
   auto found = agents_.find(agentId);
   if (found == agents_.end()) return refuse(EINVAL);
   if (length != static_cast<int>(codec::kMadSize)) return refuse(EINVAL);
@@ -298,18 +306,18 @@ void StrictFakeUmad::queue(Message message) {
 int StrictFakeUmad::receive(int port, uint8_t* buffer, int* length, int timeoutMs) {
   std::unique_lock<std::mutex> lock(mutex_);
   if (timeoutMs <= 0) violate("an unbounded receive");
-  if (port != kPortFd || openPorts_ == 0) {
+  if (openPorts_.count(port) == 0) {
     violate("received on a closed port");
     errno = EBADF;
     return -EBADF;
   }
   ++receives_;
-  if (++receiving_ > 1) violate("two receives at once");
+  if (!receiving_.insert(port).second) violate("two receives at once");
   arrived_.wait_for(lock, std::chrono::milliseconds{timeoutMs},
-                    [this] { return !inbox_.empty() || deviceGone_; });
-  --receiving_;
-  if (inbox_.empty()) {
-    errno = deviceGone_ ? EIO : ETIMEDOUT;
+                    [&] { return gone(port) || !inbox_.empty(); });
+  receiving_.erase(port);
+  if (gone(port) || inbox_.empty()) {
+    errno = gone(port) ? EIO : ETIMEDOUT;
     return -errno;
   }
   Message& message = inbox_.front();
@@ -342,7 +350,8 @@ void StrictFakeUmad::removeDevice(const std::string& device) {
   ports_.erase(std::remove_if(ports_.begin(), ports_.end(),
                               [&](const PortInfo& info) { return info.device == device; }),
                ports_.end());
-  deviceGone_ = true;
+  ++removals_;
+  inbox_.clear();
   arrived_.notify_all();
 }
 
@@ -447,7 +456,7 @@ std::vector<std::string> StrictFakeUmad::violations() const {
 
 bool StrictFakeUmad::portOpen() const {
   std::lock_guard<std::mutex> lock(mutex_);
-  return openPorts_ > 0;
+  return !openPorts_.empty();
 }
 
 }  // namespace rxib::test

@@ -10,6 +10,7 @@
 #include <map>
 #include <memory>
 #include <mutex>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -32,6 +33,7 @@ class StrictFakeUmad {
 
   /** Both what sysfs says and what the port itself says. */
   void addPort(const PortInfo& info);
+  /** It may be added again; what was opened before stays deaf. */
   void removeDevice(const std::string& device);
   /** What the port itself says from now on; sysfs keeps its snapshot, as in the simulator. */
   void setLive(const PortState& state);
@@ -96,12 +98,14 @@ class StrictFakeUmad {
     std::vector<uint8_t> bytes;
   };
   struct Agent {
+    int port = 0;
     int managementClass = 0;
     uint8_t rmppVersion = 0;
     bool hasReports = false;
     std::map<uint32_t, Sent> pending;  // by the low half of the transaction id
   };
 
+  bool gone(int port) const;
   static rdma::UmadLibrary table();
   void violate(const std::string& what) { violations_.push_back(what); }
   int send(int port, int agentId, uint8_t* buffer, int length, int timeoutMs, int retries);
@@ -121,12 +125,12 @@ class StrictFakeUmad {
   std::vector<PortInfo> ports_;
   PortState live_;
   bool smpsMuted_ = false;
-  int openPorts_ = 0;
-  int receiving_ = 0;
+  std::set<int> openPorts_;
+  std::set<int> receiving_;  // ports that are being read
   int receives_ = 0;
   int nextAgent_ = 0;
   int smps_ = 0;
-  bool deviceGone_ = false;
+  int removals_ = 0;  // each leaves the ports opened before it deaf for good
   std::map<int, Agent> agents_;
   std::deque<Message> inbox_;
   std::vector<Sent> sent_;
