@@ -65,9 +65,9 @@ class QueuedEngine : public Engine {
   mutable std::mutex mutex_;
   mutable std::condition_variable settled_;
   std::vector<Command> commands_;
-  int gathered_ = 0;   // of them, since the last wake
+  int gathered_ = 0;    // of them, since the last wake
   size_t leaving_ = 0;  // of them, those that may have something leave
-  bool busy_ = false;  // as of the last run
+  bool busy_ = false;   // as of the last run
   bool over_ = false;
 };
 

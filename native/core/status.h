@@ -16,6 +16,8 @@ enum Status : int {
   kEBUSY = -16,
   kENODEV = -19,
   kEINVAL = -22,
+  kENFILE = -23,
+  kEMFILE = -24,
   kEPROTO = -71,
   kEOPNOTSUPP = -95,
   kEADDRNOTAVAIL = -99,

@@ -7,6 +7,7 @@
 #include <cstring>
 #include <utility>
 
+#include "core/descriptors.h"
 #include "core/status.h"
 
 namespace rxib::rdmacm {
@@ -72,6 +73,7 @@ const ReachablePort* Client::look() {
 Verdict Client::open() {
   const ReachablePort* port = look();
   if (port == nullptr) {
+    if (const int status = descriptorShortage()) return {status, shortageMessage(status)};
     return {kENODEV, "there is no port " + std::to_string(options_.port) + " of an RDMA device " +
                          options_.device + "; there are: " + describePorts(seen_)};
   }
@@ -94,13 +96,16 @@ void Client::watch(Waker& waker) {
 
 int Client::fd() const { return channel_->fd; }
 
-void Client::lookForAddresses() {
+int Client::lookForAddresses() {
   const ReachablePort* port = look();
   addresses_ = port == nullptr ? std::vector<SocketAddress>{} : port->addresses;
+  int status = addresses_.empty() ? descriptorShortage() : kOk;
+  if (port == nullptr && status == kOk) status = kENODEV;
   if (addresses_.empty() && state_.linkLayer == LinkLayer::kInfiniBand) {
     const uint16_t pkey = state_.pkeys.empty() ? kDefaultPkey : state_.pkeys.front();
     addresses_.push_back(SocketAddress::infiniBand(state_.gid, pkey));
   }
+  return status;
 }
 
 void Client::standGuard() {
@@ -152,11 +157,15 @@ int Client::start(Handle& handle, const JoinSpec& spec) {
   auto source = sourceFor(group);
   int status = source ? begin(handle, *source, group) : kEADDRNOTAVAIL;
   if (status == kEADDRNOTAVAIL || status == kENODEV) {
-    // Addresses come and go, and nobody tells.
-    lookForAddresses();
+    // Addresses come and go, and devices get other names, and nobody tells.
+    const int found = lookForAddresses();
     standGuard();
     auto other = sourceFor(group);
-    if (other && !(source && *other == *source)) status = begin(handle, *other, group);
+    if (found != kOk) {
+      status = found;
+    } else if (other && !(source && *other == *source)) {
+      status = begin(handle, *other, group);
+    }
   }
   // The kernel's word for an identifier whose device has gone.
   return status == kENXIO ? static_cast<int>(kENODEV) : status;

@@ -85,7 +85,8 @@ class Client {
   std::optional<SocketAddress> sourceFor(const SocketAddress& group) const;
   /** The port as it is now; null when it is gone. */
   const ReachablePort* look();
-  void lookForAddresses();
+  /** kOk, or why there may be none: kENODEV without the port, or a shortage of descriptors. */
+  int lookForAddresses();
   void standGuard();
   void on(const Event& event);
   void joined(Handle& handle, const Event& event);

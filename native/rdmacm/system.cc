@@ -6,6 +6,7 @@
 #include <cstring>
 #include <utility>
 
+#include "core/descriptors.h"
 #include "core/status.h"
 #include "rdma/sysfs_ports.h"
 
@@ -38,20 +39,27 @@ Verdict channelFailure(int error) {
                            "ibverbs-providers, and in a container pass /dev/infiniband through"};
     case EMFILE:
     case ENFILE:
-      return {-error, node + " cannot be opened: too many files are open"};
+      return {-error, node + " cannot be opened: " + shortageMessage(-error)};
     default:
       return {kEIO, node + " cannot be used: " + std::strerror(error)};
   }
+}
+
+Verdict missing(int status, std::string message) {
+  if (const int shortage = descriptorShortage()) return {shortage, shortageMessage(shortage)};
+  return {status, std::move(message)};
 }
 
 Verdict thisSystem(System& system) {
   std::string why;
   system.library = rdma::rdmaCmLibrary(why);
   if (system.library == nullptr) {
-    return {kENOENT, libraryMissing("librdmacm", "librdmacm1", why)};
+    return missing(kENOENT, libraryMissing("librdmacm", "librdmacm1", why));
   }
   system.verbs = rdma::verbsLibrary(why);
-  if (system.verbs == nullptr) return {kENOENT, libraryMissing("libibverbs", "libibverbs1", why)};
+  if (system.verbs == nullptr) {
+    return missing(kENOENT, libraryMissing("libibverbs", "libibverbs1", why));
+  }
   // Asked for here, since the library's own complaint does not tell the cases apart.
   if (access(kNode, R_OK | W_OK) != 0) return channelFailure(errno);
   system.events = rdma::openVerbsEvents;
@@ -66,7 +74,9 @@ Discovery discover() {
   System system;
   Verdict verdict = thisSystem(system);
   if (verdict.status != kOk) return {{}, std::move(verdict)};
-  return {system.ports(), {}};
+  std::vector<ReachablePort> ports = system.ports();
+  if (ports.empty()) verdict = missing(kOk, {});
+  return {std::move(ports), std::move(verdict)};
 }
 
 }  // namespace rxib::rdmacm

@@ -6,6 +6,7 @@
 #include <fstream>
 
 #include "codec/byte_order.h"
+#include "core/descriptors.h"
 #include "core/status.h"
 #include "umad/umad_transport.h"
 
@@ -164,6 +165,9 @@ Failure openFailure(const std::string& device, uint8_t port, int error) {
                            "a container pass /dev/infiniband through"};
     case EBUSY:
       return {kEBUSY, node + " for " + what + " is in use by another program"};
+    case EMFILE:
+    case ENFILE:
+      return {-error, node + " cannot be opened: " + shortageMessage(-error)};
     default:
       return {kEIO, node + " for " + what + " cannot be opened: " + std::strerror(error)};
   }

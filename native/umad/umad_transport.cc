@@ -6,6 +6,7 @@
 #include <optional>
 
 #include "codec/byte_order.h"
+#include "core/descriptors.h"
 #include "core/unpredictable.h"
 #include "umad/discovery.h"
 #include "umad/port_change.h"
@@ -390,19 +391,31 @@ constexpr const char* kCannotStart =
 Discovery discover() {
   std::string why;
   const auto library = rdma::umadLibrary(why);
-  if (library == nullptr) return {{}, kENOENT, libraryMissing(why)};
+  if (library == nullptr) {
+    if (const int status = descriptorShortage()) return {{}, status, shortageMessage(status)};
+    return {{}, kENOENT, libraryMissing(why)};
+  }
   return discover(*library);
 }
 
 Discovery discover(const rdma::UmadLibrary& library) {
-  if (library.init() < 0) return {{}, kENODEV, kCannotStart};
-  return {listPorts(library), kOk, {}};
+  std::vector<PortInfo> ports;
+  const bool started = library.init() >= 0;
+  if (started) ports = listPorts(library);
+  if (ports.empty()) {
+    if (const int status = descriptorShortage()) return {{}, status, shortageMessage(status)};
+  }
+  if (!started) return {{}, kENODEV, kCannotStart};
+  return {std::move(ports), kOk, {}};
 }
 
 Opened open(const std::string& device, uint8_t port, const OpenOptions& options) {
   std::string why;
   const Environment environment = systemEnvironment(why);
-  if (environment.library == nullptr) return refused(kENOENT, libraryMissing(why));
+  if (environment.library == nullptr) {
+    if (const int status = descriptorShortage()) return refused(status, shortageMessage(status));
+    return refused(kENOENT, libraryMissing(why));
+  }
   return open(environment, device, port, options);
 }
 

@@ -1,3 +1,4 @@
+import { closeSync, openSync } from 'node:fs';
 import { createRequire } from 'node:module';
 import { fileURLToPath } from 'node:url';
 import { MulticastError } from '../errors/multicast-error.js';
@@ -7,10 +8,21 @@ import type { Addon } from './addon.js';
 const require = createRequire(import.meta.url);
 const packageRoot = fileURLToPath(new URL('../..', import.meta.url));
 
+/** The status for it when no file can be opened: whatever is looked for seems to be missing then. */
+function descriptorShortage(): number | undefined {
+  try {
+    closeSync(openSync(packageRoot, 'r'));
+    return undefined;
+  } catch (error) {
+    const { code } = error as NodeJS.ErrnoException;
+    return code === 'EMFILE' || code === 'ENFILE' ? Errno[code] : undefined;
+  }
+}
+
 /**
  * Loads the `.node` file: a build of this machine, or else the prebuilt one.
  *
- * @throws MulticastError ENODEV when there is neither.
+ * @throws MulticastError ENODEV when there is neither, EMFILE or ENFILE when no file can be opened.
  */
 export function loadAddon(): Addon {
   try {
@@ -21,6 +33,13 @@ export function loadAddon(): Addon {
     process.dlopen(module, path(packageRoot));
     return module.exports as Addon;
   } catch (cause) {
+    const shortage = descriptorShortage();
+    if (shortage !== undefined) {
+      throw new MulticastError(
+        'the native addon of rx-ib-multicast could not be opened: too many files are open; close some, or raise the limit (ulimit -n)',
+        { status: shortage, cause },
+      );
+    }
     throw new MulticastError(
       `the native addon of rx-ib-multicast could not be loaded on ${process.platform}-${process.arch}: ` +
         'there is no prebuilt binary for this machine, or it was not compiled at install; ' +

@@ -51,6 +51,8 @@ export const Errno = {
   EBUSY: -16,
   ENODEV: -19,
   EINVAL: -22,
+  ENFILE: -23,
+  EMFILE: -24,
   EPROTO: -71,
   EMSGSIZE: -90,
   EOPNOTSUPP: -95,

@@ -10,6 +10,8 @@ const ADVICE: Readonly<Record<string, string>> = {
   EAGAIN: 'the port is not active or knows no subnet manager yet; try again when it does',
   EBUSY: 'the port is in use with other options, or by another copy of this package',
   ENODEV: 'there is no such device or provider; list what exists with `rx-ib-multicast devices`',
+  ENFILE: 'the system has too many files open',
+  EMFILE: 'the process has too many files open; close some, or raise its limit (ulimit -n)',
   EINVAL: 'the record does not fit the group; compare it with the group at the subnet manager',
   EPROTO:
     'the provider reported something that is no valid completion; this is a fault of the provider',

@@ -21,10 +21,14 @@ let sharedRdmacm: RdmacmProvider | undefined;
 let sharedUmad: UmadProvider | undefined;
 
 /** Runs a check that gives a reason against a provider; what it throws is one as well. */
-function reasonAgainst(check: () => string | undefined): string | undefined {
+function reasonAgainst(check: () => string | undefined, shortages: number[]): string | undefined {
   try {
     return check();
   } catch (error) {
+    // Then nobody can say what this machine lacks.
+    if (error instanceof MulticastError && /^E[MN]FILE$/.test(error.code)) {
+      shortages.push(error.status);
+    }
     return error instanceof Error ? error.message : String(error);
   }
 }
@@ -34,15 +38,17 @@ function reasonAgainst(check: () => string | undefined): string | undefined {
  * requests: for an MGID umad, for an IP group rdmacm where it can join just that now, else umad. The
  * embedded fabric is never chosen: nobody shall take a simulation for the fabric.
  *
- * @throws MulticastError ENODEV that lists what was tried and why each failed.
+ * @throws MulticastError ENODEV that lists what was tried and why each failed; EMFILE or ENFILE
+ * instead where that is why.
  */
 export function defaultProvider(request: Wanted): MulticastProvider {
   const tried: string[] = [];
+  const shortages: number[] = [];
   if (request.group !== undefined) {
     const provider = (sharedRdmacm ??= rdmacm());
     const reason =
       whyInexpressible(request.record ?? {})?.what ??
-      reasonAgainst(() => whyUnreachable(provider.ports(), request));
+      reasonAgainst(() => whyUnreachable(provider.ports(), request), shortages);
     if (reason === undefined) return provider;
     tried.push(`rdmacm: ${reason}`);
   }
@@ -53,11 +59,16 @@ export function defaultProvider(request: Wanted): MulticastProvider {
     return ports.some((info) => info.linkLayer !== 'ethernet')
       ? undefined
       : `no InfiniBand port; ${listPorts(ports)}`;
-  });
+  }, shortages);
   if (reason === undefined) return provider;
   tried.push(`umad: ${reason}`);
   throw new MulticastError(
     `no provider is usable: ${tried.join('. ')}. To try things out without a fabric, pass provider: embeddedFabric()`,
-    { status: Errno.ENODEV, mgid: request.mgid, device: request.device, port: request.port },
+    {
+      status: shortages[0] ?? Errno.ENODEV,
+      mgid: request.mgid,
+      device: request.device,
+      port: request.port,
+    },
   );
 }

@@ -257,7 +257,7 @@ function kernelAdvice(
         ? "the kernel refuses the group; port space 'ipoib' is for IPoIB interfaces only, on RoCE use 'udp'"
         : 'the kernel refuses the group';
     case 'ENODEV':
-      return 'the device has been removed; list what there is with `rx-ib-multicast devices`';
+      return 'the device has been removed or renamed; list what there is with `rx-ib-multicast devices`';
     case 'EOPNOTSUPP':
       return group === undefined
         ? "on RoCE groups are joined by IP address: give 'group' instead of record.mgid"

@@ -3,6 +3,7 @@
 #include <cerrno>
 #include <random>
 
+#include "few_descriptors.h"
 #include "rdmacm/world.h"
 
 namespace rxib::test {
@@ -195,6 +196,45 @@ TEST("rdmacm: an address that goes between bind and join: MULTICAST_ERROR with s
   world.run();
   CHECK_EQ(world.latest().status, int{kEIO});
   CHECK_EQ(*world.latest().cause, 0);
+  world.finish();
+}
+
+TEST("rdmacm: a device that was renamed is no longer there by its old name; its members stay") {
+  CmWorld world;
+  world.member("239.1.2.3");
+  world.fake.renameDevice("rxe0", "rxe7");
+  world.join("239.1.2.4");
+  CHECK_EQ(world.latest().status, int{kENODEV});
+  world.run();
+  CHECK_EQ(world.sink.completions.size(), size_t{2});
+  CHECK_EQ(world.fake.members().size(), size_t{1});
+  rdmacm::Options options;
+  options.device = "rxe0";
+  rdmacm::Client late(world.fake.system(), options, world.stats);
+  const rdmacm::Verdict verdict = late.open();
+  CHECK_EQ(verdict.status, int{kENODEV});
+  CHECK(verdict.message.find("there are: rxe7 port 1") != std::string::npos);
+  world.finish();
+}
+
+TEST("rdmacm: without descriptors nothing is found, and EMFILE says why") {
+  CmWorld world;
+  world.open();
+  world.fake.flushAddresses("rxe0");
+  rdmacm::Options options;
+  options.device = "rxe1";
+  rdmacm::Client none(world.fake.system(), options, world.stats);
+  {
+    FewDescriptors few;
+    world.join("239.1.2.3");
+    CHECK_EQ(world.latest().status, int{kEMFILE});
+    const rdmacm::Verdict verdict = none.open();
+    CHECK_EQ(verdict.status, int{kEMFILE});
+    CHECK(verdict.message.find("ulimit -n") != std::string::npos);
+  }
+  CHECK_EQ(none.open().status, int{kENODEV});
+  world.fake.addAddress("rxe0", "10.0.0.1");
+  world.member("239.1.2.3");
   world.finish();
 }
 

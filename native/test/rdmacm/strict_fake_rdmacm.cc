@@ -197,6 +197,12 @@ void StrictFakeRdmaCm::flushAddresses(const std::string& device) {
   deviceOf(device)->addresses.clear();
 }
 
+void StrictFakeRdmaCm::renameDevice(const std::string& name, const std::string& other) {
+  std::lock_guard<std::mutex> lock(mutex_);
+  Device* device = deviceOf(name);
+  device->name = device->info.device = other;
+}
+
 void StrictFakeRdmaCm::removeDevice(const std::string& name) {
   std::lock_guard<std::mutex> lock(mutex_);
   Device* device = deviceOf(name);

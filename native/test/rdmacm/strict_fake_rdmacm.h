@@ -29,6 +29,8 @@ class StrictFakeRdmaCm {
   void addAddress(const std::string& device, const std::string& address);
   /** Identifiers that are bound stay so; their joins fail with a status that says nothing. */
   void flushAddresses(const std::string& device);
+  /** As `rdma dev set NAME name OTHER` does, of which nobody is told. */
+  void renameDevice(const std::string& device, const std::string& other);
   /** Begins to remove it; every identifier bound to it is told. */
   void removeDevice(const std::string& device);
   /** Nobody has it open any more: the removal has completed. */

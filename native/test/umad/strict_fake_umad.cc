@@ -136,7 +136,8 @@ rdma::UmadLibrary StrictFakeUmad::table() {
   t.closePort = [](int port) {
     std::lock_guard<std::mutex> lock(current->mutex_);
     if (current->openPorts_.erase(port) == 0) current->violate("closed what was not open");
-    if (current->receiving_.count(port) != 0) current->violate("closed while a receive was waiting");
+    if (current->receiving_.count(port) != 0)
+      current->violate("closed while a receive was waiting");
     for (const auto& [id, agent] : current->agents_) {
       if (agent.port == port) current->violate("closed with an agent registered");
     }

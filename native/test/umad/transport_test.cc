@@ -14,6 +14,7 @@
 #include "check.h"
 #include "codec/byte_order.h"
 #include "codec/mc_member_record.h"
+#include "few_descriptors.h"
 #include "umad/discovery.h"
 #include "umad/port_claim.h"
 #include "umad/strict_fake_umad.h"
@@ -246,7 +247,9 @@ TEST("umad open: no permission names the node and what helps") {
   bench.fake.failOpen(EBUSY);
   checkRefused(bench.tryOpen(), kEBUSY, {"another program"});
   bench.fake.failOpen(EMFILE);
-  checkRefused(bench.tryOpen(), kEIO, {"Too many open files"});
+  checkRefused(bench.tryOpen(), kEMFILE, {"ulimit -n"});
+  bench.fake.failOpen(EPROTO);
+  checkRefused(bench.tryOpen(), kEIO, {"Protocol error"});
   // A failed open gives the claim back.
   bench.fake.failOpen(0);
   bench.transport = bench.tryOpen().transport;
@@ -295,6 +298,19 @@ TEST("umad discover: the GID table is that of sysfs, or the port's one GID where
   CHECK_EQ(table.size(), size_t{2});
   CHECK_EQ(table[1].bytes[15], 2);
   std::filesystem::remove_all(base);
+}
+
+TEST("umad open: without descriptors nothing is found, and EMFILE says why") {
+  Bench bench;
+  {
+    FewDescriptors few;
+    const umad::Opened opened = bench.tryOpen();
+    CHECK_EQ(opened.status, kEMFILE);
+    CHECK(opened.message.find("ulimit -n") != std::string::npos);
+    bench.fake.failInit();
+    CHECK_EQ(umad::discover(*bench.fake.library()).status, kEMFILE);
+  }
+  CHECK_EQ(bench.tryOpen().status, kENODEV);
 }
 
 TEST("umad claim: a port on its way out is waited for") {
