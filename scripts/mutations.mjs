@@ -24,7 +24,7 @@ const MUTATIONS = [
     file: JOIN,
     from: `    this.unsubscribe();
     const request = this.#request;`,
-    to: `    this.#handle = undefined;
+    to: `    this.#handle = NO_HANDLE;
     this.unsubscribe();
     const request = this.#request;`,
     tests: ['marble-tests/observable/join-multicast.spec.ts'],
@@ -37,6 +37,27 @@ const MUTATIONS = [
     to: `    this.#ended = true;
     const request = this.#request;`,
     tests: ['marble-tests/observable/join-multicast.spec.ts'],
+  },
+  {
+    name: 'all that is due is done in one turn of the loop',
+    file: 'src/observable/timers.ts',
+    from: 'if (this.#clock.now() >= until) return;',
+    to: 'if (this.#clock.now() > Infinity) return;',
+    tests: ['marble-tests/observable/timers.spec.ts'],
+  },
+  {
+    name: 'virtual time is taken for real time',
+    file: 'src/observable/timers.ts',
+    from: 'return now >= before && now <= Date.now();',
+    to: 'return now >= 0 || before >= 0;',
+    tests: ['marble-tests/observable/timers.spec.ts'],
+  },
+  {
+    name: 'a rejoin keeps the request of a factory that has changed its mind',
+    file: 'src/observable/resolve-join-request.ts',
+    from: 'earlier.context === checked.context',
+    to: 'earlier.context !== checked',
+    tests: ['marble-tests/operators/rejoin-on-reset.spec.ts'],
   },
   {
     name: 'a duplicate joined is not dropped',

@@ -1,7 +1,7 @@
 import { isIPv6 } from 'node:net';
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { canonicalGid, formatGid, parseGid } from '../../src/address/gid.js';
+import { canonicalGid, formatGid, isSameGid, parseGid } from '../../src/address/gid.js';
 import { canonicalMgid } from '../../src/address/mgid.js';
 
 const gid = fc.uint8Array({ minLength: 16, maxLength: 16 });
@@ -103,6 +103,25 @@ describe('parseGid and formatGid', () => {
         expect(read).toBe(isIPv6(candidate));
       }),
       { numRuns: 2_000 },
+    );
+  });
+});
+
+describe('isSameGid', () => {
+  it('is true for two spellings of one GID, and for nothing else', () => {
+    expect(isSameGid('FF12:0::1', 'ff12::1')).toBe(true);
+    expect(isSameGid('ff12::1', 'ff12::2')).toBe(false);
+    expect(isSameGid('ff12::1:0', 'ff12::1')).toBe(false);
+    for (const none of ['', 'ff12', 'ff12::1::', 7, undefined]) {
+      expect(isSameGid(none, 'ff12::1')).toBe(false);
+      expect(isSameGid('ff12::1', none)).toBe(false);
+    }
+    fc.assert(
+      fc.property(sparse, sparse, (one, other) => {
+        const [a, b] = [formatGid(one), formatGid(other)];
+        expect(isSameGid(a.toUpperCase(), b)).toBe(a === b);
+        expect(isSameGid(a.toUpperCase(), a)).toBe(true);
+      }),
     );
   });
 });

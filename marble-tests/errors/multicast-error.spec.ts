@@ -1,8 +1,8 @@
 import { constants } from 'node:os';
-import { describe, expect, it } from 'vitest';
+import { afterEach, describe, expect, it } from 'vitest';
 import { errnoName, errnoNumber } from '../../src/errors/errno.js';
 import { failureMessage } from '../../src/errors/failure-message.js';
-import { MulticastError } from '../../src/errors/multicast-error.js';
+import { MulticastError, reportedError } from '../../src/errors/multicast-error.js';
 import { saStatusName } from '../../src/errors/sa-status.js';
 import { wrapThrown } from '../../src/errors/wrap-thrown.js';
 
@@ -149,6 +149,28 @@ describe('failureMessage', () => {
 
   it('keeps the number of an unknown status', () => {
     expect(failureMessage({ status: -4242 })).toMatch(/UNKNOWN \(status -4242\)/);
+  });
+});
+
+describe('reportedError', () => {
+  const limit = Error.stackTraceLimit;
+  afterEach(() => {
+    Object.defineProperty(Error, 'stackTraceLimit', { value: limit, writable: true });
+  });
+
+  it('has name and message for its stack, and leaves the stacks of others as they are', () => {
+    Error.stackTraceLimit = 7;
+    const error = reportedError('gone', { status: -102 });
+    expect(error).toBeInstanceOf(MulticastError);
+    expect(error.stack).toBe('MulticastError: gone');
+    expect(error).toMatchObject({ message: 'gone', code: 'ENETRESET' });
+    expect(Error.stackTraceLimit).toBe(7);
+    expect(new MulticastError('here', { status: -102 }).stack).toMatch(/here\n +at /);
+  });
+
+  it('takes the limit as it is where it cannot be changed', () => {
+    Object.defineProperty(Error, 'stackTraceLimit', { value: 3, writable: false });
+    expect(reportedError('gone', { status: -102 }).stack).toMatch(/^MulticastError: gone\n +at /);
   });
 });
 

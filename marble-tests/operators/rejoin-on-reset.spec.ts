@@ -13,11 +13,13 @@ import {
   take,
   tap,
   throwError,
+  VirtualTimeScheduler,
 } from 'rxjs';
 import type { SchedulerLike } from 'rxjs';
 import { TestScheduler } from 'rxjs/testing';
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 import type { MulticastEvent } from '../../src/contract/event.js';
+import type { JoinRequest } from '../../src/contract/request.js';
 import { MulticastError } from '../../src/errors/multicast-error.js';
 import { joinMulticast$ } from '../../src/observable/join-multicast.js';
 import { rejoinOnReset } from '../../src/operators/rejoin-on-reset.js';
@@ -398,6 +400,43 @@ describe('rejoinOnReset keeps the place of the first membership', () => {
     subscription.unsubscribe();
   });
 
+  it('with the same request where nothing in it has changed, and else with another', () => {
+    const provider = movingProvider();
+    const scheduler = new VirtualTimeScheduler();
+    const common = { provider, record: { mgid: 'FF12:0::1', qkey: 1 }, context: 'a' };
+    const requests: JoinRequest<string>[] = [
+      common,
+      common,
+      { ...common, record: { joinState: 'full-member', qkey: 1, mgid: 'ff12::0:1' } },
+      { ...common, record: { mgid: 'ff12::1' } },
+      common,
+      { ...common, context: 'b' },
+      { ...common, joinTimeoutMs: 1 },
+      { ...common, joinTimeoutMs: 1, scheduler },
+      { ...common, componentMask: 3n },
+      { provider, group: '239.1.2.3' },
+      { provider, group: '239.1.2.4' },
+      { provider, group: '239.1.2.4' },
+    ];
+    const seen: unknown[] = [];
+    const subscription = joinMulticast$(() => requests[seen.length] ?? common)
+      .pipe(rejoinOnReset(policy))
+      .subscribe((event) => {
+        if (event.type === 'joined') seen.push(event.request);
+      });
+    for (let attempt = 0; attempt < requests.length; attempt += 1) {
+      provider.joins[attempt]?.joined();
+      provider.joins[attempt]?.complete(reset);
+    }
+    subscription.unsubscribe();
+    const same = seen.map((request, index) => index > 0 && request === seen[index - 1]);
+    expect(same.flatMap((is, index) => (is ? [index] : []))).toEqual([1, 2, 11]);
+    expect(seen[5]).toMatchObject({ record: { mgid: 'ff12::1', qkey: 1 }, context: 'b' });
+    expect(seen[7]).toMatchObject({ joinTimeoutMs: 1, scheduler });
+    expect(seen[8]).toMatchObject({ componentMask: 3n });
+    expect(seen[10]).toMatchObject({ group: '239.1.2.4', device: 'd', port: 1 });
+  });
+
   it('for each of several joins in one source', () => {
     const provider = movingProvider();
     const subscription = merge(
@@ -410,6 +449,11 @@ describe('rejoinOnReset keeps the place of the first membership', () => {
     provider.joins[1]?.joined();
     provider.joins[0]?.complete(reset);
     expect(ports(provider)).toEqual([1, 2, 1, 2]);
+    // Only one of them is joined this time, and the other is not forgotten.
+    provider.joins[2]?.joined();
+    provider.joins[2]?.complete(reset);
+    expect(ports(provider)).toEqual([1, 2, 1, 2, 1, 2]);
+    expect(provider.joins[5]?.request.record.mgid).toBe('ff12::2');
     subscription.unsubscribe();
   });
 

@@ -107,6 +107,20 @@ describe('canonicalRecord', () => {
     expect(canonicalRecord(init)).toEqual({ joinState: ['full-member'] });
   });
 
+  it('is a known record again exactly when that is the canonical form', () => {
+    const known = canonicalRecord({ mgid: 'ff12::1', mtu: 2048, qkey: 7 });
+    expect(canonicalRecord({ qkey: 7, mgid: 'FF12:0::1', mtu: 2048 }, '', known)).toBe(known);
+    fc.assert(
+      fc.property(anyRecord, anyRecord, (init, other) => {
+        const record = canonicalRecord(init, '', canonicalRecord(other));
+        expect(record).toEqual(canonicalRecord(init));
+        expect(canonicalRecord(record, '', record)).toBe(record);
+      }),
+    );
+    expect(() => canonicalRecord({ ...known, qkey: -1 }, 'record.', known)).toThrow('record.qkey');
+    expect(() => canonicalRecord({ ...known, mgid: 'x' }, 'record.', known)).toThrow('record.mgid');
+  });
+
   it('is idempotent, frozen, and changes no number', () => {
     fc.assert(
       fc.property(anyRecord, (init) => {

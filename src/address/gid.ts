@@ -190,6 +190,16 @@ export function canonicalGid(text: string): string {
   return canonical === text ? text : canonical;
 }
 
+const compared = [0, 0, 0, 0, 0, 0, 0, 0];
+
+/** Whether both are spellings of one GID. False for text that is no GID, and for dotted ones. */
+export function isSameGid(text: unknown, other: unknown): boolean {
+  if (text === other) return true;
+  if (typeof text !== 'string' || typeof other !== 'string' || !scan(other)) return false;
+  for (let index = 0; index < 8; index += 1) compared[index] = scanned[index] ?? 0;
+  return scan(text) && compared.every((group, index) => group === scanned[index]);
+}
+
 /** Writes the four 32-bit words of a GID's text to `at`. */
 export function writeGidWords(text: string, words: Float64Array, at: number): void {
   const groups = groupsIn(text);

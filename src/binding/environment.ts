@@ -59,10 +59,14 @@ function translated<T>(run: () => T): T {
   try {
     return run();
   } catch (error) {
-    const { status } = error as { status?: unknown };
-    if (!(error instanceof Error) || typeof status !== 'number') throw error;
-    throw new MulticastError(error.message, { status });
+    throw translation(error);
   }
+}
+
+function translation(error: unknown): unknown {
+  const { status } = error as { status?: unknown };
+  if (!(error instanceof Error) || typeof status !== 'number') return error;
+  return new MulticastError(error.message, { status });
 }
 
 function portInfo({ gidWords, gidTable, ...info }: NativePortInfo): PortInfo {
@@ -96,6 +100,8 @@ class NativePort {
   /** The device is gone for good; another open may find it again. */
   removed = false;
   readonly waiting: (() => void)[] = [];
+  /** Handles that are not freed, of uses that keep the process alive. */
+  holding = 0;
 
   constructor(
     readonly id: number,
@@ -106,10 +112,7 @@ class NativePort {
 
   /** Whether the loop has to go on for this port. A manual clock moves for nobody. */
   get holds(): boolean {
-    if (this.manual) return false;
-    if (this.leaving) return true;
-    for (const use of this.uses) if (use.ref && use.alive > 0) return true;
-    return false;
+    return !this.manual && (this.leaving || this.holding > 0);
   }
 }
 
@@ -280,22 +283,27 @@ export class Environment {
     group?: string,
   ): NativeHandle {
     writeRequest(this.#outgoing, record, mgid, componentMask, group);
-    const id = translated(() => this.addon.join(use.port.id));
-    const handle = new NativeHandle(use, id, mgid, callback);
-    this.#handles.set(id, handle);
-    use.alive += 1;
-    this.#flushSoon();
-    this.updateHold();
-    return handle;
+    let id: number;
+    try {
+      id = this.addon.join(use.port.id);
+    } catch (error) {
+      throw translation(error);
+    }
+    return this.#handleOf(use, id, mgid, callback);
   }
 
   ask(use: PortUse, ask: NativeAsk, callback: NativeCallback): NativeHandle {
     const id = translated(() => this.addon.ask(use.port.id, ask));
-    const handle = new NativeHandle(use, id, UNASSIGNED_MGID, callback);
+    return this.#handleOf(use, id, UNASSIGNED_MGID, callback);
+  }
+
+  #handleOf(use: PortUse, id: number, mgid: string, callback: NativeCallback): NativeHandle {
+    const handle = new NativeHandle(use, id, mgid, callback);
     this.#handles.set(id, handle);
     use.alive += 1;
+    if (use.ref) use.port.holding += 1;
     this.#flushSoon();
-    this.updateHold();
+    this.#holdFor(use.port);
     return handle;
   }
 
@@ -316,10 +324,11 @@ export class Environment {
     this.#handles.delete(handle.id);
     const { use } = handle;
     use.alive -= 1;
+    if (use.ref) use.port.holding -= 1;
     use.port.leaving = true;
     this.addon.free(use.port.id, handle.id);
     this.#flushSoon();
-    this.updateHold();
+    this.#holdFor(use.port);
   }
 
   stats(port: number): PortStats {
@@ -390,10 +399,17 @@ export class Environment {
   #flushSoon(): void {
     if (this.#flushing) return;
     this.#flushing = true;
-    setImmediate(() => {
-      this.#flushing = false;
-      this.addon.flush();
-    });
+    setImmediate(this.#flush);
+  }
+
+  readonly #flush = (): void => {
+    this.#flushing = false;
+    this.addon.flush();
+  };
+
+  /** A port may have become a reason to go on; most often the loop is held already. */
+  #holdFor(port: NativePort): void {
+    if (!this.#held || !port.holds) this.updateHold();
   }
 
   updateHold(): void {
@@ -427,20 +443,26 @@ export class Environment {
       return;
     }
     // Read whole before anybody is told: a handler may cause the array to be written again.
-    const batch: [NativeHandle, JoinCompletion, NativeTable | undefined][] = [];
+    const handles: NativeHandle[] = [];
+    const completions: JoinCompletion[] = [];
+    const answers: (NativeTable | undefined)[] = [];
     for (let i = 0; i < count; i += 1) {
       const handle = this.#handles.get(completionHandle(this.#incoming, i));
-      if (handle !== undefined) {
-        batch.push([handle, readCompletion(this.#incoming, i, handle.mgid), tables?.[i]]);
-      }
+      if (handle === undefined) continue;
+      handles.push(handle);
+      completions.push(readCompletion(this.#incoming, i, handle.mgid));
+      answers.push(tables?.[i]);
     }
-    for (const [handle, completion, table] of batch) {
+    for (let i = 0; i < handles.length; i += 1) {
+      const handle = handles[i];
+      const completion = completions[i];
+      if (handle === undefined || completion === undefined) continue;
       // Before the diagnostic: whoever is told may join again at once.
       if (completion.reason === 'device-removed' || completion.status === Errno.ENODEV) {
         handle.use.port.removed = true;
       }
       try {
-        handle.callback?.(completion, table);
+        handle.callback?.(completion, answers[i]);
       } catch (error) {
         // One consumer's fault must not keep the others from their events, nor go unnoticed.
         setImmediate(() => {

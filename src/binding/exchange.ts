@@ -7,7 +7,7 @@ import { componentMaskFields } from '../records/component-mask.js';
 import type { JoinCompletion } from '../contract/provider.js';
 import { SELECTORS } from '../records/canonical-record.js';
 import { joinStateBits, joinStatesOf } from '../records/join-states.js';
-import type { McMemberRecord, McMemberRecordInit } from '../records/mc-member-record.js';
+import type { McMemberRecord, McMemberRecordInit, Selector } from '../records/mc-member-record.js';
 import { gidOfWords, writeGidWords } from '../address/gid.js';
 import { portGidText } from './gid-words.js';
 
@@ -27,35 +27,50 @@ export function outgoingArray(): Float64Array {
   return new Float64Array(1 + RECORD_SLOTS + 4);
 }
 
+// Functions of their own rather than of each call: a record is read and written for each join.
+
+/** Whole numbers as such: V8 gives each one that it has read from a Float64Array 16 bytes of its own. */
+function numberAt(slots: Float64Array, at: number): number {
+  const value = slots[at] ?? 0;
+  const whole = value | 0;
+  return whole === value ? whole : value;
+}
+
+function selectorAt(slots: Float64Array, at: number): Selector {
+  return SELECTORS[numberAt(slots, at)] ?? 'exactly';
+}
+
+function selectorCode(value: Selector = 'exactly'): number {
+  return SELECTORS.indexOf(value);
+}
+
 /** The record that stands at `at`; its MGID where that is not known anyhow. */
 export function readRecord(
   slots: Float64Array,
   at: number,
   mgid = gidOfWords(slots, at),
 ): McMemberRecord {
-  const number = (offset: number): number => slots[at + offset] ?? 0;
-  const selector = (offset: number) => SELECTORS[number(offset)] ?? 'exactly';
   return {
     mgid,
     portGid: portGidText(slots, at + 4),
-    qkey: number(8),
-    mlid: number(9),
-    mtuSelector: selector(10),
-    mtuCode: number(11),
-    mtu: number(12),
-    trafficClass: number(13),
-    pkey: number(14),
-    rateSelector: selector(15),
-    rateCode: number(16),
-    rate: number(17),
-    packetLifeTimeSelector: selector(18),
-    packetLifeTime: number(19),
-    sl: number(20),
-    flowLabel: number(21),
-    hopLimit: number(22),
-    scope: number(23),
-    joinState: joinStatesOf(number(24)),
-    proxyJoin: number(25) !== 0,
+    qkey: numberAt(slots, at + 8),
+    mlid: numberAt(slots, at + 9),
+    mtuSelector: selectorAt(slots, at + 10),
+    mtuCode: numberAt(slots, at + 11),
+    mtu: numberAt(slots, at + 12),
+    trafficClass: numberAt(slots, at + 13),
+    pkey: numberAt(slots, at + 14),
+    rateSelector: selectorAt(slots, at + 15),
+    rateCode: numberAt(slots, at + 16),
+    rate: numberAt(slots, at + 17),
+    packetLifeTimeSelector: selectorAt(slots, at + 18),
+    packetLifeTime: numberAt(slots, at + 19),
+    sl: numberAt(slots, at + 20),
+    flowLabel: numberAt(slots, at + 21),
+    hopLimit: numberAt(slots, at + 22),
+    scope: numberAt(slots, at + 23),
+    joinState: joinStatesOf(numberAt(slots, at + 24)),
+    proxyJoin: numberAt(slots, at + 25) !== 0,
   };
 }
 
@@ -124,19 +139,17 @@ export function writeRequest(
   slots.fill(0);
   if (group !== undefined) writeGidWords(ipGroupGid(group), slots, 1 + RECORD_SLOTS);
   slots[0] = Number(componentMask);
-  const selector = (value: McMemberRecordInit['mtuSelector']): number =>
-    SELECTORS.indexOf(value ?? 'exactly');
   writeGidWords(mgid, slots, 1);
   if (record.portGid !== undefined) writeGidWords(record.portGid, slots, 5);
   slots[9] = record.qkey ?? 0;
   slots[10] = record.mlid ?? 0;
-  slots[11] = selector(record.mtuSelector);
+  slots[11] = selectorCode(record.mtuSelector);
   slots[13] = record.mtu ?? 0;
   slots[14] = record.trafficClass ?? 0;
   slots[15] = record.pkey ?? 0;
-  slots[16] = selector(record.rateSelector);
+  slots[16] = selectorCode(record.rateSelector);
   slots[18] = record.rate ?? 0;
-  slots[19] = selector(record.packetLifeTimeSelector);
+  slots[19] = selectorCode(record.packetLifeTimeSelector);
   slots[20] = record.packetLifeTime ?? 0;
   slots[21] = record.sl ?? 0;
   slots[22] = record.flowLabel ?? 0;

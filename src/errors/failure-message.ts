@@ -107,12 +107,10 @@ export function failureMessage(
   special: FailureAdvice = {},
 ): string {
   const code = errnoName(details.status);
-  const place = [
-    details.mgid,
-    details.device === undefined
-      ? undefined
-      : details.device + (details.port === undefined ? '' : `/${String(details.port)}`),
-  ].filter((part) => part !== undefined);
+  const { mgid, device, port } = details;
+  // Put together without lists: a reset of a port makes one of these for each of its memberships.
+  const at = device === undefined ? '' : port === undefined ? device : `${device}/${String(port)}`;
+  const place = mgid === undefined ? at : at === '' ? mgid : `${mgid} on ${at}`;
   const what =
     details.reason !== undefined
       ? `${special[details.reason] ?? REASONS[details.reason]}: ${
@@ -134,5 +132,5 @@ export function failureMessage(
       ? ''
       : `; fields: ${details.fields.join(', ')}`;
   const label = code === 'UNKNOWN' ? `UNKNOWN (status ${String(details.status)})` : code;
-  return `${place.length === 0 ? '' : `${place.join(' on ')}: `}${label}: ${what}${sa}${fields}`;
+  return `${place === '' ? '' : `${place}: `}${label}: ${what}${sa}${fields}`;
 }

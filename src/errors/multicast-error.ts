@@ -90,3 +90,18 @@ export class MulticastError extends Error {
     if (details.mgid !== undefined) this.mgid = details.mgid;
   }
 }
+
+/**
+ * An error that tells what a provider has reported. Its stack is its name and message: the frames would all be of this
+ * package and of RxJS, and to collect them is half of what the reset of a membership costs.
+ */
+export function reportedError(message: string, details: MulticastErrorDetails): MulticastError {
+  const { stackTraceLimit } = Error;
+  // The limit is everybody's and may be read-only; nothing else runs until it is as it was.
+  Reflect.set(Error, 'stackTraceLimit', 0);
+  try {
+    return new MulticastError(message, details);
+  } finally {
+    Reflect.set(Error, 'stackTraceLimit', stackTraceLimit);
+  }
+}

@@ -7,13 +7,14 @@ import { publishDiagnostic } from '../errors/diagnostics.js';
 import type { DiagnosticMessage } from '../errors/diagnostics.js';
 import { Errno } from '../errors/errno.js';
 import { failureMessage } from '../errors/failure-message.js';
-import { MulticastError } from '../errors/multicast-error.js';
+import { MulticastError, reportedError } from '../errors/multicast-error.js';
 import type { MulticastErrorDetails } from '../errors/multicast-error.js';
 import { RESET_REASONS } from '../errors/reset-reason.js';
 import { wrapThrown } from '../errors/wrap-thrown.js';
 import { freeHandle } from './free-handle.js';
 import { inheriting, lookUpBroadcast } from './inherit.js';
 import { currentChain, outsideOfChains, sealRequest } from './rejoin-chain.js';
+import type { Pin } from './rejoin-chain.js';
 import { requestOf } from './join-request.js';
 import { resolveJoinRequest } from './resolve-join-request.js';
 import type { Resolution } from './resolve-join-request.js';
@@ -21,19 +22,23 @@ import { clientScope } from './sa-client.js';
 import type { ClientScope } from './sa-client.js';
 import { startTimer } from './timers.js';
 
+/** Stands where there is no handle, since a provider may take anything for one. */
+const NO_HANDLE: MulticastHandle = Object.freeze({});
+
+const NONE_YET: readonly JoinCompletion[] = [];
+
 /** One subscription: one join, one handle, freed exactly once. */
 class Join<C> {
   readonly #subscriber: Subscriber<MulticastEvent<C | undefined>>;
   #request: ResolvedJoinRequest<C | undefined>;
   readonly #scope: ClientScope | undefined;
-  /** Boxed, since whether there is a handle must not depend on what a provider takes for one. */
-  #handle: { readonly value: MulticastHandle } | undefined;
+  #handle = NO_HANDLE;
   #ended = false;
   #joined = false;
   /** The MGID joined: assigned or mapped ones are known only from the record. */
   #mgid: string | undefined;
   /** Completions that must wait, in order; present while joinMulticast or its aftermath runs. */
-  #waiting: JoinCompletion[] | undefined;
+  #waiting: readonly JoinCompletion[] | undefined;
   #timer: Unsubscribable | undefined;
   #dropped = 0;
   /** Looking up what to inherit counts as being under way, as the join does afterwards. */
@@ -89,14 +94,13 @@ class Join<C> {
 
   start(): void {
     const { provider } = this.#request;
-    const waiting: JoinCompletion[] = [];
-    this.#waiting = waiting;
+    this.#waiting = NONE_YET;
     this.#scope?.begin(this.#what);
     let handle: MulticastHandle;
     try {
       handle = provider.joinMulticast(this.#request, (completion) => {
         if (this.#waiting === undefined) this.#complete(completion);
-        else this.#waiting.push(completion);
+        else this.#waiting = [...this.#waiting, completion];
       });
     } catch (thrown) {
       // There is no handle, so nothing is freed, and what the provider has queued means nothing.
@@ -105,20 +109,25 @@ class Join<C> {
       this.refuse(thrown);
       return;
     }
-    this.#handle = { value: handle };
+    this.#handle = handle;
     if (this.#ended) {
       // Unsubscribed while the provider was on the stack: there was no handle to free until now.
       this.#waiting = undefined;
       this.#free();
       return;
     }
-    for (let next = waiting.shift(); next !== undefined; next = waiting.shift()) {
-      // The last one is handled with the queue closed, so that what it provokes is not held back.
-      if (waiting.length === 0) this.#waiting = undefined;
-      this.#complete(next);
-    }
-    this.#waiting = undefined;
+    this.#completeWaiting();
     if (!this.#ended && !this.#joined) this.#startTimer();
+  }
+
+  #completeWaiting(): void {
+    for (let done = 0; this.#waiting !== undefined;) {
+      const next = this.#waiting[done];
+      done += 1;
+      // The last one is handled with the queue closed, so that what it provokes is not held back.
+      if (done >= this.#waiting.length) this.#waiting = undefined;
+      if (next !== undefined) this.#complete(next);
+    }
   }
 
   /** Ends the stream with what kept the join from starting. */
@@ -169,29 +178,32 @@ class Join<C> {
     }
   }
 
-  #details(of: MulticastErrorDetails): MulticastErrorDetails {
-    return { device: this.#request.device, port: this.#request.port, mgid: this.#mgid, ...of };
-  }
-
   #failWith({ status, saStatus, fields, reason, message, cause }: JoinCompletion): void {
-    const details = this.#details({
+    const { device, port } = this.#request;
+    const details: MulticastErrorDetails = {
+      device,
+      port,
+      mgid: this.#mgid,
       status,
       saStatus: Number.isInteger(saStatus) && Number(saStatus) >= 0 ? saStatus : undefined,
       fields: Array.isArray(fields) ? fields : undefined,
       reason: reason !== undefined && RESET_REASONS.includes(reason) ? reason : undefined,
       cause,
-    });
+    };
     const told = typeof message === 'string' && message !== '' ? message : failureMessage(details);
-    this.#fail(new MulticastError(told, details));
+    this.#fail(reportedError(told, details));
   }
 
   #failProtocol(what: string): void {
-    this.#fail(
-      new MulticastError(
-        `the provider '${this.#request.provider.name}' reported ${what}; this is a fault of the provider`,
-        this.#details({ status: Errno.EPROTO }),
-      ),
+    this.#failHere(
+      Errno.EPROTO,
+      `the provider '${this.#request.provider.name}' reported ${what}; this is a fault of the provider`,
     );
+  }
+
+  #failHere(status: number, message: string): void {
+    const { device, port } = this.#request;
+    this.#fail(reportedError(message, { status, device, port, mgid: this.#mgid }));
   }
 
   #fail(error: MulticastError): void {
@@ -199,21 +211,22 @@ class Join<C> {
     // Freed before anybody is told, so that no consumer starts a join while this handle is alive.
     this.unsubscribe();
     const request = this.#request;
-    const event = { status: error.errno, error, request, context: request.context };
+    const { context } = request;
+    const { errno: status, reason = 'group-error' } = error;
     this.#subscriber.next(
       error.code === 'ENETRESET'
-        ? { type: 'reset', reason: error.reason ?? 'group-error', ...event }
-        : { type: 'error', ...event },
+        ? { type: 'reset', reason, status, error, request, context }
+        : { type: 'error', status, error, request, context },
     );
     this.#subscriber.error(error);
   }
 
   #free(): void {
     const handle = this.#handle;
-    if (handle === undefined) return;
-    this.#handle = undefined;
+    if (handle === NO_HANDLE) return;
+    this.#handle = NO_HANDLE;
     const { provider, device, port } = this.#request;
-    freeHandle(provider, handle.value, { device, port, mgid: this.#mgid });
+    freeHandle(provider, handle, { device, port, mgid: this.#mgid });
     this.#scope?.end(this.#what);
   }
 
@@ -222,11 +235,9 @@ class Join<C> {
     if (joinTimeoutMs === Infinity || this.#timer !== undefined) return;
     this.#timer = startTimer(scheduler, joinTimeoutMs, () => {
       if (this.#joined) return;
-      this.#fail(
-        new MulticastError(
-          `${this.#mgid ?? this.#request.group ?? 'the group'}: not joined within joinTimeoutMs (${String(joinTimeoutMs)} ms); check that a subnet manager is running, then try again`,
-          this.#details({ status: Errno.ETIMEDOUT }),
-        ),
+      this.#failHere(
+        Errno.ETIMEDOUT,
+        `${this.#mgid ?? this.#request.group ?? 'the group'}: not joined within joinTimeoutMs (${String(joinTimeoutMs)} ms); check that a subnet manager is running, then try again`,
       );
     });
     // A scheduler may have run the work at once.
@@ -253,6 +264,14 @@ class Join<C> {
       count: this.#dropped,
       ...message,
     }));
+  }
+}
+
+/** What the joins of one call have in common. They hold it, and so need not hold the observable. */
+class Origin {
+  /** The place that the chain in force has for them. */
+  get pin(): Pin | undefined {
+    return currentChain()?.pinOf(this);
   }
 }
 
@@ -288,9 +307,16 @@ export function joinMulticast$<C>(
       'joinMulticast$ takes one argument, the request; give its options and the context as fields of the request',
     );
   }
-  const origin = new Observable<MulticastEvent<C | undefined>>((subscriber) => {
+  return joins(request, new Origin());
+}
+
+function joins<C>(
+  request: Arg<JoinRequest<C>>,
+  origin: Origin,
+): Observable<MulticastEvent<C | undefined>> {
+  return new Observable((subscriber) => {
     // The chain is asked for before a factory runs, which may subscribe to other things.
-    const pin = currentChain()?.pinOf(origin);
+    const { pin } = origin;
     let resolution: Resolution<C>;
     try {
       resolution = resolveJoinRequest(requestOf(request), pin);
@@ -298,7 +324,7 @@ export function joinMulticast$<C>(
       subscriber.error(misuse);
       return;
     }
-    sealRequest(resolution.request, origin);
+    if (resolution.request !== pin) sealRequest(resolution.request, origin);
     const join = new Join(subscriber, resolution);
     subscriber.add(join);
     if (subscriber.closed) return;
@@ -314,5 +340,4 @@ export function joinMulticast$<C>(
       }
     });
   });
-  return origin;
 }

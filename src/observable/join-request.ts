@@ -115,16 +115,20 @@ export function requestOf<C>(request: Arg<JoinRequest<C>>): JoinRequest<C> {
 /**
  * Checks a request and fills in its defaults. Fields that are `undefined` count as absent.
  *
+ * @param known A record in canonical form: that of an earlier attempt, most often the same again.
  * @throws TypeError or RangeError that names the field and the accepted values.
  */
-export function checkJoinRequest<C>(request: JoinRequest<C>): CheckedJoinRequest<C> {
+export function checkJoinRequest<C>(
+  request: JoinRequest<C>,
+  known?: Readonly<McMemberRecordInit>,
+): CheckedJoinRequest<C> {
   if (typeof request !== 'object' || (request as unknown) === null) {
     throw new TypeError(
       `the request is ${inspect(request)}; expected an object with record.mgid or group`,
     );
   }
-  for (const key of Object.keys(request)) {
-    if (!FIELDS.includes(key)) {
+  for (const key in request) {
+    if (!FIELDS.includes(key) && Object.hasOwn(request, key)) {
       throw new TypeError(`${key} is no field of a join request; fields: ${FIELDS.join(', ')}`);
     }
   }
@@ -143,7 +147,11 @@ export function checkJoinRequest<C>(request: JoinRequest<C>): CheckedJoinRequest
   if (provider !== undefined) checkProvider(provider);
   if (device !== undefined) checkDevice(device);
   if (port !== undefined) checkPort(port);
-  const record = canonicalRecord(request.record === undefined ? {} : request.record, 'record.');
+  const record = canonicalRecord(
+    request.record === undefined ? {} : request.record,
+    'record.',
+    known,
+  );
   if (group !== undefined && record.mgid !== undefined) {
     throw new TypeError('group and record.mgid are both given; expected one of them');
   }

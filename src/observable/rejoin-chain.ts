@@ -52,7 +52,11 @@ function runWith<R>(chain: RejoinChain | undefined, work: () => R): R {
  * subscribe synchronously.
  */
 export class RejoinChain {
-  readonly #pins = new WeakMap<object, Pin>();
+  /** The latest pin; nearly always it is the only one. */
+  #origin: object | undefined;
+  #pin: Pin | undefined;
+  /** Those of other observables. */
+  #others: WeakMap<object, Pin> | undefined;
   /** The chain around this one: with two operators in a pipe, the outer one has the longer memory. */
   readonly #parent = current;
 
@@ -66,12 +70,20 @@ export class RejoinChain {
     if (event.type !== 'joined') return;
     const { request } = event;
     const origin = Traced.originOf(request);
-    if (origin !== undefined) this.#pins.set(origin, request);
+    if (origin === undefined) return;
+    if (origin !== this.#origin) {
+      if (this.#origin !== undefined && this.#pin !== undefined) {
+        (this.#others ??= new WeakMap()).set(this.#origin, this.#pin);
+      }
+      this.#origin = origin;
+    }
+    this.#pin = request;
   }
 
   /** Where the observable has joined before, in this chain. */
   pinOf(origin: object): Pin | undefined {
-    return this.#pins.get(origin) ?? this.#parent?.pinOf(origin);
+    const pin = origin === this.#origin ? this.#pin : this.#others?.get(origin);
+    return pin ?? this.#parent?.pinOf(origin);
   }
 }
 

@@ -101,6 +101,10 @@ class OutageClock {
     this.#policy = policy;
   }
 
+  get scheduler(): SchedulerLike {
+    return this.#policy.scheduler;
+  }
+
   joined(): void {
     this.#everJoined = true;
     this.#joinedAt = this.#policy.scheduler.now();
@@ -148,7 +152,6 @@ class OutageClock {
 /** One subscription: at any time an attempt, or a timer for the next one. */
 class Rejoining<E extends LifecycleEvent> implements Observer<E>, Unsubscribable {
   readonly #subscriber: Subscriber<E>;
-  readonly #scheduler: SchedulerLike;
   readonly #clock: OutageClock;
   readonly #chain = new RejoinChain();
   readonly #source: Observable<E>;
@@ -161,13 +164,8 @@ class Rejoining<E extends LifecycleEvent> implements Observer<E>, Unsubscribable
 
   constructor(subscriber: Subscriber<E>, source: Observable<E>, policy: CheckedPolicy) {
     this.#subscriber = subscriber;
-    this.#scheduler = policy.scheduler;
+    this.#source = source;
     this.#clock = new OutageClock(policy);
-    this.#source = new Observable((attempt) => {
-      // Noted before it is under way, so that what it emits at once can end it.
-      this.#attempt = attempt;
-      return this.#chain.run(() => source.subscribe(attempt));
-    });
   }
 
   join(): void {
@@ -179,7 +177,12 @@ class Rejoining<E extends LifecycleEvent> implements Observer<E>, Unsubscribable
     try {
       while (this.#due && !this.#subscriber.closed) {
         this.#due = false;
-        this.#source.subscribe(this);
+        // Made for each attempt, since what is there for as long as the membership costs more.
+        new Observable<E>((attempt) => {
+          // Noted before it is under way, so that what it emits at once can end it.
+          this.#attempt = attempt;
+          return this.#chain.run(() => this.#source.subscribe(attempt));
+        }).subscribe(this);
       }
     } finally {
       // RxJS may be told to throw what consumers throw; that is not the end of the stream.
@@ -214,7 +217,7 @@ class Rejoining<E extends LifecycleEvent> implements Observer<E>, Unsubscribable
   #wait(delay: number): void {
     if (this.#subscriber.closed) return;
     const number = (this.#timers += 1);
-    const timer = startTimer(this.#scheduler, delay, () => {
+    const timer = startTimer(this.#clock.scheduler, delay, () => {
       this.#timer = undefined;
       this.join();
     });

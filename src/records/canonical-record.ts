@@ -1,4 +1,4 @@
-import { canonicalGid } from '../address/gid.js';
+import { canonicalGid, isSameGid } from '../address/gid.js';
 import { canonicalMgid } from '../address/mgid.js';
 import { MC_MEMBER_FIELDS } from './component-mask.js';
 import type { McMemberField } from './component-mask.js';
@@ -35,6 +35,8 @@ const LIMITS: Readonly<Partial<Record<McMemberField, { min: number; max: number 
   scope: { min: 0, max: 15 },
 };
 
+const FULL_MEMBER = joinStatesOf(joinStateBits('full-member'));
+
 function joinStates(name: string, value: unknown): readonly JoinState[] {
   const given: readonly unknown[] = Array.isArray(value) ? value : [value];
   if (given.length === 0) {
@@ -60,7 +62,8 @@ function fieldValue(field: McMemberField, name: string, value: unknown): unknown
     case 'packetLifeTimeSelector':
       return nameOneOf(name, value, SELECTORS);
     case 'joinState':
-      return joinStates(name, value);
+      // What nearly every request has.
+      return value === 'full-member' ? FULL_MEMBER : joinStates(name, value);
     case 'proxyJoin':
       return booleanOf(name, value);
     default: {
@@ -89,24 +92,53 @@ function defaultOf(
   }
 }
 
+/** Whether a record is the canonical form of what is given; false for the rarer spellings. */
+function isForm(
+  known: Readonly<Partial<Record<McMemberField, unknown>>>,
+  given: Readonly<Partial<Record<McMemberField, unknown>>>,
+): boolean {
+  for (let bit = 0; bit < MC_MEMBER_FIELDS.length; bit += 1) {
+    const field = MC_MEMBER_FIELDS[bit];
+    if (field === undefined) continue;
+    const value = given[field] === undefined ? defaultOf(field, given) : given[field];
+    const form = known[field];
+    const same =
+      form === value ||
+      (form === FULL_MEMBER && value === 'full-member') ||
+      ((field === 'mgid' || field === 'portGid') && isSameGid(value, form));
+    if (!same) return false;
+  }
+  return true;
+}
+
+// Made once: each join checks its record, and hardly any needs the names.
+const RECORD_PATH = 'record.';
+const RECORD_NAMES = MC_MEMBER_FIELDS.map((field) => RECORD_PATH + field);
+
 /**
  * A record of a request in canonical form: GIDs in canonical text, `joinState` a list in the order
  * of the bits and `['full-member']` by default, `'exactly'` beside every value without a selector.
  * Fields that are `undefined` count as absent. The result is frozen, its fields are in mask order.
  *
  * @param path Stands before the field names in messages, `'record.'` for example.
+ * @param known A record in canonical form, which is returned if the result would be the same.
  * @throws TypeError or RangeError that names the field and the accepted values.
  */
 export function canonicalRecord(
   init: Readonly<McMemberRecordInit>,
-  path = '',
+  path: '' | typeof RECORD_PATH = '',
+  known?: Readonly<McMemberRecordInit>,
 ): Readonly<McMemberRecordInit> {
   checkKnownFields(init, MC_MEMBER_FIELDS, path, 'MCMemberRecord');
   const given: Readonly<Partial<Record<McMemberField, unknown>>> = init;
+  if (known !== undefined && isForm(known, given)) return known;
   const record: Partial<Record<McMemberField, unknown>> = {};
-  for (const field of MC_MEMBER_FIELDS) {
+  const names = path === RECORD_PATH ? RECORD_NAMES : MC_MEMBER_FIELDS;
+  for (let bit = 0; bit < MC_MEMBER_FIELDS.length; bit += 1) {
+    const field = MC_MEMBER_FIELDS[bit];
+    if (field === undefined) continue;
     const value = given[field] === undefined ? defaultOf(field, given) : given[field];
-    if (value !== undefined) record[field] = fieldValue(field, path + field, value);
+    if (value !== undefined) record[field] = fieldValue(field, names[bit] ?? field, value);
   }
   return Object.freeze(record) as Readonly<McMemberRecordInit>;
 }

@@ -94,8 +94,9 @@ export function checkKnownFields(
       `${path.replace(/\.$/, '') || 'the record'} is ${shown(init)}; expected an object with ${what} fields`,
     );
   }
-  for (const key of Object.keys(init)) {
-    if (!fields.includes(key)) {
+  for (const key in init) {
+    // What is inherited is not looked at; a list of the keys would be made for each join.
+    if (!fields.includes(key) && Object.hasOwn(init, key)) {
       throw new TypeError(`${path}${key} is no field of a record; fields: ${fields.join(', ')}`);
     }
   }
