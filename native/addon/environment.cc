@@ -27,7 +27,7 @@ constexpr Duration kDispatchBudget = std::chrono::milliseconds{4};
 
 // A loop that is woken for each completion of a burst spends more on waking than on the
 // completions.
-constexpr Duration kHandOverDelay{200};
+constexpr Duration kHandOverDelay{1000};
 
 // Joins and frees that JavaScript makes in one go reach the engine together; flush() ends the wait.
 constexpr int kGather = 64;

@@ -19,18 +19,23 @@ void ThreadDriver::wake() {
   condition_.notify_one();
 }
 
-void ThreadDriver::wakeHere() {
+Instant ThreadDriver::wakeHere(Duration reach) {
   {
     Lock lock(mutex_);
     if (running_ || stopping_) {
       woken_ = true;
-      return;
+      return kNever;
     }
     runOnce(lock);
-    // The caller has work of its own; anything further is the thread's.
-    if (!woken_ && !stopping_ && next_ >= resumes_) return;
+    if (!woken_ && !stopping_) {
+      if (next_ >= resumes_) return kNever;
+      // Two changes of thread, to set an alarm earlier, cost more than the caller's coming back.
+      if (next_ <= after(steadyNow(), reach)) return next_;
+    }
   }
+  // The caller has work of its own; anything further is the thread's.
   condition_.notify_one();
+  return kNever;
 }
 
 void ThreadDriver::stop() {

@@ -31,8 +31,15 @@ class Waker {
   /**
    * The same for a caller that holds no lock: the run may take place on its thread, before this
    * returns. It saves a change of thread where the caller would only wait for the next reason.
+   *
+   * @param reach How soon the caller is sure to be free for another run.
+   * @return When the caller has to come back for it at the latest; kNever when it need not.
    */
-  virtual void wakeHere() { wake(); }
+  virtual Instant wakeHere(Duration reach) {
+    (void)reach;
+    wake();
+    return kNever;
+  }
 };
 
 /**
@@ -46,7 +53,7 @@ class ThreadDriver final : public Waker {
 
   void start();
   void wake() override;
-  void wakeHere() override;
+  Instant wakeHere(Duration reach) override;
   /** Returns once no thread runs the machine; it is then not run again. */
   void stop();
 

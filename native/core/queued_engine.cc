@@ -22,7 +22,8 @@ void QueuedEngine::push(Command command) {
     if (!begins && kind != Command::Kind::kAttach) ++leaving_;
     const bool patient = begins || kind == Command::Kind::kFree;
     // Waking a thread costs more than what one join has it do.
-    if (patient && ++gathered_ < gather_) return;
+    if (patient && ++gathered_ < patience_) return;
+    if (patient) patience_ = std::min(2 * patience_, gather_);
     gathered_ = 0;
   }
   wakeEngine();
@@ -31,6 +32,7 @@ void QueuedEngine::push(Command command) {
 void QueuedEngine::flush() {
   {
     std::lock_guard<std::mutex> lock(mutex_);
+    patience_ = std::min(gather_, kFirst);
     if (gathered_ == 0) return;
     gathered_ = 0;
   }

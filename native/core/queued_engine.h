@@ -2,6 +2,7 @@
 // takes them out, and those who wait are told when all is done.
 #pragma once
 
+#include <algorithm>
 #include <condition_variable>
 #include <memory>
 #include <mutex>
@@ -36,10 +37,11 @@ class QueuedEngine : public Engine {
     std::shared_ptr<CompletionSink> owned;
   };
 
-  /** @param gather So many joins, asks and frees wait for a flush() at most; the last of them does
-   * not.
+  /**
+   * @param gather So many joins, asks and frees wait for a flush() at most; the last of them does
+   * not. Fewer wait behind a flush(), since the engine may have nothing to do yet.
    */
-  explicit QueuedEngine(int gather) : gather_(gather) {}
+  explicit QueuedEngine(int gather) : gather_(gather), patience_(std::min(gather, kFirst)) {}
 
   void push(Command command);
   /** Has the engine run soon. From any thread, with no lock held. */
@@ -61,10 +63,13 @@ class QueuedEngine : public Engine {
   PortState state_;                                     // guarded by mutex_ from the first run on
 
  private:
+  static constexpr int kFirst = 8;
+
   const int gather_;
   mutable std::mutex mutex_;
   mutable std::condition_variable settled_;
   std::vector<Command> commands_;
+  int patience_;        // how many of them gather until the next wake
   int gathered_ = 0;    // of them, since the last wake
   size_t leaving_ = 0;  // of them, those that may have something leave
   bool busy_ = false;   // as of the last run

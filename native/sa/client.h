@@ -52,7 +52,10 @@ class Client final : public MadTransport::Listener {
   /** Whether a freed handle has not yet left a fabric that could be told. */
   bool unsettled() const { return unsettledGroups_ > 0 || (usable() && asker_.unsettled()); }
 
-  bool expectsAnswers() const { return requester_.outstanding() > 0; }
+  /** Requests in the window. */
+  size_t outstanding() const { return requester_.outstanding(); }
+  /** Whether more requests are to follow them, without a word from anybody. */
+  bool hasLine() const { return !ready_.empty() || asker_.waiting(); }
 
   void onMad(const ReceivedMad& mad) override;
   void onPortEvent(const PortEvent& event) override;

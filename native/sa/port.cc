@@ -8,7 +8,13 @@ namespace rxib::sa {
 namespace {
 
 // So many completions do not wait for more.
-constexpr size_t kHandOverMost = 16;
+constexpr size_t kHandOverMost = 64;
+// With nothing in line for the window, its places are refilled by those who are told that they are
+// free: as soon as so many parts of it are.
+constexpr size_t kIdleParts = 4;
+// When answers stop coming, completions wait so long; no less, since an alarm that is the next one
+// of the whole processor costs as much as waking their reader.
+constexpr auto kSilence = std::chrono::milliseconds{20};
 
 }  // namespace
 
@@ -86,12 +92,22 @@ void Port::execute(Instant now, Command& command) {
 Instant Port::handOver(Instant now) {
   size_t waiting = 0;
   for (const auto& sink : sinks_) waiting += sink->waiting();
+  if (waiting > heldBack_) {
+    // Answers that are far apart are handed over one by one.
+    atOnce_ = now >= after(lastAnswer_, handOverDelay_);
+    lastAnswer_ = now;
+    if (heldBack_ == 0) waitingSince_ = now;
+  }
+  heldBack_ = waiting;
   if (waiting == 0) return kNever;
-  if (waitingSince_ == kNever) waitingSince_ = now;
-  const Instant limit = after(waitingSince_, handOverDelay_);
-  if (now < limit && waiting < kHandOverMost && client_.expectsAnswers()) return limit;
+  const size_t outstanding = client_.outstanding();
+  const size_t most =
+      client_.hasLine() ? kHandOverMost : (waiting + outstanding) / kIdleParts;
+  if (!atOnce_ && outstanding > 0 && waiting < most && now < after(waitingSince_, handOverDelay_)) {
+    return after(lastAnswer_, kSilence);
+  }
   for (const auto& sink : sinks_) sink->handOver();
-  waitingSince_ = kNever;
+  heldBack_ = 0;
   return kNever;
 }
 

@@ -40,7 +40,11 @@ class Port final : public Machine, public QueuedEngine {
   std::unique_ptr<MadTransport> transport_;
   Client client_;
   Waker* waker_ = nullptr;
-  Instant waitingSince_ = kNever;  // completions wait in the sinks
+  // Completions wait in the sinks: so many at the last look, the oldest since.
+  size_t heldBack_ = 0;
+  Instant waitingSince_{};
+  Instant lastAnswer_ = Instant::min();
+  bool atOnce_ = false;
 };
 
 }  // namespace rxib::sa

@@ -12,8 +12,8 @@
 namespace rxib::umad {
 namespace {
 
-// Bounds how long stop() takes.
-constexpr int kReceiveMs = 50;
+// Bounds how long stop() takes, and what a run may leave to this thread.
+constexpr auto kReceiveLimit = std::chrono::milliseconds{50};
 constexpr uint8_t kResponseBit = 0x80;
 constexpr auto kFailurePause = std::chrono::milliseconds{100};
 // A message that does not fit stays in the kernel's queue and would block it for ever. SA answers
@@ -36,6 +36,12 @@ void fillUp(std::vector<uint8_t>& bytes) {
   if (bytes[3] == static_cast<uint8_t>(codec::SaMethod::kGetTableResp)) return;
   const size_t record = size_t{codec::read16(bytes.data() + 44)} * 8;
   if (record > 0 && bytes.size() >= codec::kSaHeaderSize + record) bytes.resize(codec::kMadSize);
+}
+
+/** Milliseconds, as long as one receive may wait; never 0, which libibumad takes for ever. */
+int waitUntil(Instant end, Instant now) {
+  const Duration left = std::clamp(end - now, Duration{1}, Duration{kReceiveLimit});
+  return static_cast<int>(std::chrono::ceil<std::chrono::milliseconds>(left).count());
 }
 
 }  // namespace
@@ -113,8 +119,7 @@ std::vector<ReceivedMad> Receiver::takeSmps(Duration limit) {
     const Instant end = after(steadyNow(), limit);
     for (Instant now = steadyNow(); !over() && now < end; now = steadyNow()) {
       lock.unlock();
-      const int left = std::min(kReceiveMs, static_cast<int>((end - now).count() / 1000) + 1);
-      const Outcome outcome = receive(left, true);
+      const Outcome outcome = receive(waitUntil(end, now), true);
       lock.lock();
       if (outcome != Outcome::kFailed) continue;
       // A failure must not turn into a busy loop of the caller, who would come again.
@@ -134,15 +139,19 @@ bool Receiver::deviceGone() const {
 }
 
 void Receiver::loop() {
+  Instant due = kNever;
   for (;;) {
     {
       std::lock_guard<std::mutex> lock(mutex_);
       if (stopping_) return;
       if (retiring_ >= 0) library_->unregisterAgent(port_, std::exchange(retiring_, -1));
     }
-    const Outcome outcome = receive(kReceiveMs, true);
+    const Outcome outcome = receive(waitUntil(due, steadyNow()), true);
+    const bool failed = outcome == Outcome::kFailed;
+    // Before a pause, what this thread has taken on goes back.
+    if (failed && due != kNever) due = Instant{};
     // Whatever the outcome: a run on this thread may have read as well.
-    offer();
+    due = offer(due, failed ? Duration{0} : Duration{kReceiveLimit});
     if (outcome != Outcome::kFailed) continue;
     const bool gone = !deviceExists(*library_, device_);
     std::unique_lock<std::mutex> lock(mutex_);
@@ -201,17 +210,20 @@ void Receiver::post(ReceivedMad message) {
   if (smp) changed_.notify_all();
 }
 
-/** Has what was posted dealt with, on this thread unless another is at it. */
-void Receiver::offer() {
+/**
+ * Has what was posted and what is due dealt with, on this thread unless another is at it; returns
+ * when something is due again.
+ */
+Instant Receiver::offer(Instant due, Duration reach) {
   Waker* waker = nullptr;
   {
     std::lock_guard<std::mutex> lock(mutex_);
-    if (!posted_ || waker_ == nullptr) return;
+    if (waker_ == nullptr || (!posted_ && steadyNow() < due)) return due;
     posted_ = false;
     waker = waker_;
   }
   // It outlives stop(), which waits for this thread.
-  waker->wakeHere();
+  return waker->wakeHere(reach);
 }
 
 }  // namespace rxib::umad

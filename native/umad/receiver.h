@@ -32,8 +32,8 @@ class Receiver {
 
   void start();
   /**
-   * From now on `waker` is called after each post, by wakeHere() and with nothing locked; what has
-   * arrived before counts as a post.
+   * From now on `waker` is called after each post, by wakeHere() and with nothing locked, and again
+   * when that asks for it; what has arrived before counts as a post.
    */
   void announceTo(Waker& waker);
   /** A request has been sent for which the kernel owes one message: the answer, or its report. */
@@ -69,7 +69,7 @@ class Receiver {
   void loop();
   Outcome receive(int timeoutMs, bool post);
   void post(ReceivedMad message);
-  void offer();
+  Instant offer(Instant due, Duration reach);
   bool owed() const;
 
   const std::shared_ptr<const rdma::UmadLibrary> library_;

@@ -77,14 +77,14 @@ TEST("thread driver: the first run and those after a wake are its own thread's")
   CHECK(machine.lastThread() != std::this_thread::get_id());
   driver.stop();
   driver.wake();
-  driver.wakeHere();
+  driver.wakeHere(Duration{0});
   CHECK_EQ(machine.runs(), size_t{2});
 }
 
 TEST("thread driver: who lends a thread has it run before the call returns") {
   Recorded machine;
   ThreadDriver driver(machine);
-  driver.wakeHere();
+  driver.wakeHere(Duration{0});
   CHECK_EQ(machine.runs(), size_t{1});
   CHECK(machine.lastThread() == std::this_thread::get_id());
   driver.stop();
@@ -99,7 +99,7 @@ TEST("thread driver: a deadline set on a lent thread is the own thread's to keep
   // Until the thread has come to rest, it takes the runs itself.
   while (machine.lastThread() != ours) {
     machine.pause = milliseconds{20};
-    driver.wakeHere();
+    driver.wakeHere(Duration{0});
     std::this_thread::sleep_for(milliseconds{1});
   }
   for (int i = 0; i < 10'000 && machine.lastThread() == ours; ++i) {
@@ -109,16 +109,30 @@ TEST("thread driver: a deadline set on a lent thread is the own thread's to keep
   driver.stop();
 }
 
+TEST("thread driver: a deadline within the lender's reach is the lender's to keep") {
+  Recorded machine;
+  ThreadDriver driver(machine);
+  machine.pause = milliseconds{20};
+  const Instant before = steadyNow();
+  const Instant due = driver.wakeHere(milliseconds{50});
+  CHECK(due >= before + milliseconds{20});
+  CHECK(due <= steadyNow() + milliseconds{20});
+  machine.pause = milliseconds{60};
+  CHECK(driver.wakeHere(milliseconds{50}) == kNever);
+  CHECK(driver.wakeHere(milliseconds{50}) == kNever);
+  driver.stop();
+}
+
 TEST("thread driver: a wake during a run on a lent thread is not lost") {
   Recorded machine;
   ThreadDriver driver(machine);
   driver.start();
   CHECK(machine.waitForRuns(1));
   machine.hold(true);
-  std::thread lender([&] { driver.wakeHere(); });
+  std::thread lender([&] { driver.wakeHere(Duration{0}); });
   CHECK(machine.waitForRuns(2));
   driver.wake();
-  driver.wakeHere();
+  driver.wakeHere(Duration{0});
   CHECK_EQ(machine.runs(), size_t{2});
   machine.hold(false);
   CHECK(machine.waitForRuns(3));
@@ -133,7 +147,7 @@ TEST("thread driver: stop() waits for a run on a lent thread") {
   driver.start();
   CHECK(machine.waitForRuns(1));
   machine.hold(true);
-  std::thread lender([&] { driver.wakeHere(); });
+  std::thread lender([&] { driver.wakeHere(Duration{0}); });
   CHECK(machine.waitForRuns(2));
   std::atomic<bool> stopped{false};
   std::thread stopper([&] {
@@ -159,7 +173,7 @@ TEST("thread driver: many who wake and lend never run it at the same time") {
         if ((turn + i) % 3 == 0) {
           driver.wake();
         } else {
-          driver.wakeHere();
+          driver.wakeHere(Duration{0});
         }
       }
     });

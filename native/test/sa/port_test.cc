@@ -117,74 +117,110 @@ class PatientSink final : public CompletionSink {
 
 /** Answers joins one after the other, `pause` apart. */
 struct PatientPort : ManualPort {
-  explicit PatientPort(Duration pause) : ManualPort(patientOptions()) {
+  explicit PatientPort(Duration pause, int window = 64) : ManualPort(patientOptions(window)) {
     port->attach(patient);
     transport->script = [this, pause](const SentMad& mad) {
+      if (silent) return kOk;
       last = std::max(last, transport->now()) + pause;
       transport->deliver(received(model.execute(mad), mad.lid), last);
       return kOk;
     };
   }
-  static sa::Options patientOptions() {
+  static sa::Options patientOptions(int window) {
     sa::Options options = quietOptions();
     options.handOverDelay = Duration{200};
+    options.maxOutstanding = window;
     return options;
   }
   void join(int count) {
-    for (int i = 1; i <= count; ++i) {
-      port->join(static_cast<HandleId>(i), joinSpec(static_cast<uint8_t>(i)), patient.get());
+    for (int i = 0; i < count; ++i) {
+      ++joins;
+      port->join(joins, joinSpec(static_cast<uint8_t>(joins)), patient.get());
     }
   }
   std::shared_ptr<PatientSink> patient = std::make_shared<PatientSink>();
   Instant last{};
+  HandleId joins = 0;
+  bool silent = false;
 };
 
+using Batches = std::vector<size_t>;
+
 TEST("sa port: a completion is handed over at once when no answer is outstanding") {
-  PatientPort world(Duration{500});
-  world.join(1);
-  world.driver.advance(Duration{499});
-  CHECK(world.patient->batches.empty());
-  world.driver.advance(Duration{1});
-  CHECK(world.patient->batches == std::vector<size_t>({1}));
+  PatientPort world(Duration{50});
+  for (int i = 0; i < 3; ++i) {
+    world.join(1);
+    world.driver.advance(Duration{49});
+    CHECK(world.patient->batches == Batches(static_cast<size_t>(i), 1));
+    world.driver.advance(Duration{1});
+    CHECK(world.patient->batches == Batches(static_cast<size_t>(i) + 1, 1));
+  }
 }
 
 TEST("sa port: completions of answers that follow each other closely are handed over together") {
-  PatientPort world(Duration{50});
-  world.join(3);
-  world.driver.advance(Duration{149});
-  CHECK(world.patient->batches.empty());
+  PatientPort world(Duration{50}, 1);
+  world.join(9);
+  // What came before the first is far away.
+  world.driver.advance(Duration{50});
+  CHECK(world.patient->batches == Batches({1}));
+  // From 100 to 300.
+  world.driver.advance(Duration{249});
+  CHECK(world.patient->batches == Batches({1}));
   world.driver.advance(Duration{1});
-  CHECK(world.patient->batches == std::vector<size_t>({3}));
+  CHECK(world.patient->batches == Batches({1, 5}));
+  world.driver.advance(Duration{99});
+  CHECK(world.patient->batches == Batches({1, 5}));
+  world.driver.advance(Duration{1});
+  CHECK(world.patient->batches == Batches({1, 5, 2}));
 }
 
-TEST("sa port: a completion does not wait longer than the delay for an answer that stays out") {
-  PatientPort world(Duration{1000});
+TEST("sa port: completions of answers that are far apart are handed over one by one") {
+  PatientPort world(Duration{200}, 1);
+  world.join(4);
+  for (size_t i = 1; i <= 4; ++i) {
+    world.driver.advance(Duration{200});
+    CHECK(world.patient->batches == Batches(i, 1));
+  }
+}
+
+TEST("sa port: a completion does not wait long for an answer that stays out") {
+  PatientPort world(Duration{50}, 2);
   world.join(2);
-  world.driver.advance(Duration{1199});
-  CHECK(world.patient->batches.empty());
+  world.driver.advance(Duration{0});
+  world.silent = true;
+  world.join(4);
+  world.driver.advance(Duration{100});
+  CHECK(world.patient->batches == Batches({1}));
+  world.driver.advance(ms(20) - Duration{1});
+  CHECK(world.patient->batches == Batches({1}));
   world.driver.advance(Duration{1});
-  CHECK(world.patient->batches == std::vector<size_t>({1}));
-  world.driver.advance(Duration{800});
-  CHECK(world.patient->batches == std::vector<size_t>({1, 1}));
+  CHECK(world.patient->batches == Batches({1, 1}));
 }
 
-TEST("sa port: sixteen completions wait for no more") {
-  PatientPort world(Duration{1});
-  world.join(20);
-  world.driver.advance(Duration{19});
-  CHECK(world.patient->batches == std::vector<size_t>({16}));
+TEST("sa port: sixty-four completions wait for no more") {
+  PatientPort world(Duration{1}, 16);
+  world.join(100);
+  world.driver.advance(Duration{64});
+  CHECK(world.patient->batches == Batches({1}));
   world.driver.advance(Duration{1});
-  CHECK(world.patient->batches == std::vector<size_t>({16, 4}));
+  CHECK(world.patient->batches == Batches({1, 64}));
+}
+
+TEST("sa port: with nothing in line, every fourth of the window that is free is told") {
+  PatientPort world(Duration{10});
+  world.join(16);
+  world.driver.advance(Duration{160});
+  CHECK(world.patient->batches == Batches({1, 3, 3, 2, 1, 1, 1, 1, 1, 1, 1}));
 }
 
 TEST("sa port: what waits for a sink that is detached is handed over before it goes") {
-  PatientPort world(Duration{100});
-  world.join(2);
-  world.driver.advance(Duration{100});
-  CHECK(world.patient->batches.empty());
+  PatientPort world(Duration{100}, 1);
+  world.join(4);
+  world.driver.advance(Duration{200});
+  CHECK(world.patient->batches == Batches({1}));
   world.port->detach(world.patient);
   world.driver.advance(Duration{0});
-  CHECK(world.patient->batches == std::vector<size_t>({1}));
+  CHECK(world.patient->batches == Batches({1, 1}));
   CHECK_EQ(world.patient.use_count(), 1);
 }
 

@@ -500,17 +500,21 @@ std::vector<uint8_t> answerTo(std::vector<uint8_t> request) {
 struct LentThread final : Waker {
   explicit LentThread(Bench& over) : bench(over) {}
   void wake() override {}
-  void wakeHere() override {
+  Instant wakeHere(Duration reach) override {
     thread = std::this_thread::get_id();
     bench.transport->poll(bench.now, bench.listener);
     mads = bench.listener.mads.size();
-    if (mads == 0 || done) return;
+    if (mads == 0) return kNever;
+    if (std::exchange(again, false)) return after(steadyNow(), reach);
+    if (done) return kNever;
     if (atFirstMad) atFirstMad();
     bench.transport->watch(true);
     lid = bench.transport->port().lid;
     done = true;
+    return kNever;
   }
   Bench& bench;
+  bool again = false;  // asks to be run once more, when nothing need have come
   std::function<void()> atFirstMad;
   std::atomic<size_t> mads{0};
   std::thread::id thread;
@@ -535,6 +539,22 @@ TEST("umad receive: the thread that reads is lent for the run, and can look at t
   CHECK(lent.thread != std::this_thread::get_id());
   // Nobody else reads while that thread waits for the port's answer.
   CHECK_EQ(lent.lid, 99);
+  bench.close();
+}
+
+TEST("umad receive: a thread that is lent comes back when it is asked to, though nothing comes") {
+  Bench bench;
+  bench.fake.addPort(portOf("mlx5_0", 1));
+  umad::Opened opened = bench.tryOpen();
+  bench.transport = std::move(opened.transport);
+  LentThread lent(bench);
+  lent.again = true;
+  bench.transport->start(lent);
+  bench.transport->send(request(1), 1, 0, milliseconds{1000});
+  CHECK(bench.fake.deliver(answerTo(bench.fake.sent()[0].mad), 1));
+  for (int i = 0; i < 1000 && !lent.done; ++i) std::this_thread::sleep_for(milliseconds{1});
+  CHECK(lent.done);
+  CHECK_EQ(lent.mads.load(), size_t{1});
   bench.close();
 }
 
