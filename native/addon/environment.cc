@@ -13,6 +13,7 @@
 #include "codec/mc_member_record.h"
 #include "core/status.h"
 #include "core/unpredictable.h"
+#include "sa/subscription.h"
 #if RXIB_WITH_RDMA
 #include "rdmacm/system.h"
 #include "umad/discovery.h"
@@ -67,14 +68,19 @@ Environment::~Environment() {
 }
 
 Napi::Value Environment::attach(const Napi::CallbackInfo& info) {
-  incoming_ = Napi::Persistent(info[0].As<Napi::Float64Array>());
-  outgoing_ = Napi::Persistent(info[1].As<Napi::Float64Array>());
-  dispatch_ = Napi::Persistent(info[2].As<Napi::Function>());
-  note_ = Napi::Persistent(info[3].As<Napi::Function>());
-  if (incoming_.Value().ElementLength() != kBatch * kCompletionSlots ||
-      outgoing_.Value().ElementLength() != kRequestSlots) {
-    throw Napi::RangeError::New(info.Env(), "the addon and the package are of different versions");
+  double** const slots[] = {&incoming_, &outgoing_, &questions_};
+  const size_t lengths[] = {kBatch * kCompletionSlots, kRequestSlots, kAskSlots};
+  for (size_t i = 0; i < 3; ++i) {
+    Napi::Float64Array array = info[i].As<Napi::Float64Array>();
+    if (array.ElementLength() != lengths[i]) {
+      throw Napi::RangeError::New(info.Env(),
+                                  "the addon and the package are of different versions");
+    }
+    *slots[i] = array.Data();
+    arrays_[i] = Napi::Persistent(array);
   }
+  dispatch_ = Napi::Persistent(info[3].As<Napi::Function>());
+  note_ = Napi::Persistent(info[4].As<Napi::Function>());
   return info.Env().Undefined();
 }
 
@@ -157,7 +163,7 @@ Napi::Value Environment::join(const Napi::CallbackInfo& info) {
   if (ended_) throw failure(info.Env(), kENODEV, "the process is exiting");
   Opened& port = opened(info);
   const HandleId id = nextHandle.fetch_add(1, std::memory_order_relaxed);
-  port.port->engine().join(id, readRequest(outgoing_.Value().Data()), port.sink.get());
+  port.port->engine().join(id, readRequest(outgoing_), port.sink.get());
   return Napi::Number::New(info.Env(), static_cast<double>(id));
 }
 
@@ -165,14 +171,18 @@ Napi::Value Environment::ask(const Napi::CallbackInfo& info) {
   if (ended_) throw failure(info.Env(), kENODEV, "the process is exiting");
   Opened& port = opened(info);
   const HandleId id = nextHandle.fetch_add(1, std::memory_order_relaxed);
-  if (!port.port->engine().ask(id, readAsk(info[1].As<Napi::Object>()), port.sink.get())) {
+  const auto trap = static_cast<uint16_t>(info[2].As<Napi::Number>().Uint32Value());
+  const AskSpec spec =
+      trap != 0 ? sa::subscriptionTo(trap)
+                : readAsk(questions_, milliseconds(info[1].As<Napi::Number>().DoubleValue()));
+  if (!port.port->engine().ask(id, spec, port.sink.get())) {
     throw failure(info.Env(), kEOPNOTSUPP, "this provider cannot ask the subnet administrator");
   }
   return Napi::Number::New(info.Env(), static_cast<double>(id));
 }
 
 Napi::Value Environment::memberRecord(const Napi::CallbackInfo& info) {
-  double* slots = outgoing_.Value().Data();
+  double* slots = outgoing_;
   const auto record = opened(info).port->engine().memberRecord(readRecord(slots + 1).mgid);
   if (record) writeRecord(*record, slots + 1);
   return Napi::Boolean::New(info.Env(), record.has_value());
@@ -399,12 +409,13 @@ void Environment::deliver(Napi::Env env, bool everything) {
       outbox_->take(kBatch, batch_);
       if (batch_.empty()) break;
       Napi::HandleScope scope(env);
-      double* slots = incoming_.Value().Data();
+      size_t tableAt = 0;
       for (size_t i = 0; i < batch_.size(); ++i) {
-        writeCompletion(batch_[i], slots + i * kCompletionSlots);
+        writeCompletion(batch_[i], tableAt, incoming_ + i * kCompletionSlots);
+        if (batch_[i].table != nullptr) tableAt += batch_[i].table->bytes.size();
       }
       dispatch_.Call(
-          {Napi::Number::New(env, static_cast<double>(batch_.size())), tablesOf(env, batch_)});
+          {Napi::Number::New(env, static_cast<double>(batch_.size())), tableBytes(env, batch_)});
       // What handlers have asked for does not wait for the rest of the batches.
       flushPorts();
       if (!everything && steadyNow() >= until) break;
@@ -432,16 +443,16 @@ Napi::Value Environment::codec(const Napi::CallbackInfo& info) {
   const std::string verb = info[0].As<Napi::String>();
   if (verb == "packMcMemberRecord") {
     Napi::Uint8Array bytes = Napi::Uint8Array::New(env, kMcMemberRecordSize);
-    rxib::codec::packMcMemberRecord(readRequest(outgoing_.Value().Data()).record, bytes.Data());
+    rxib::codec::packMcMemberRecord(readRequest(outgoing_).record, bytes.Data());
     return bytes;
   }
   if (verb == "unpackMcMemberRecord") {
-    Napi::Uint8Array bytes = info[1].As<Napi::Uint8Array>();
+    const BytesFrom bytes(info[1], info[2]);
     McMemberRecord record;
-    if (!rxib::codec::unpackMcMemberRecord(bytes.Data(), bytes.ByteLength(), record)) {
+    if (!rxib::codec::unpackMcMemberRecord(bytes.data, bytes.size, record)) {
       return Napi::Boolean::New(env, false);
     }
-    writeRecord(record, outgoing_.Value().Data() + 1);
+    writeRecord(record, outgoing_ + 1);
     return Napi::Boolean::New(env, true);
   }
   if (auto result = recordCodec(info, verb)) return *result;

@@ -57,8 +57,11 @@ class Environment {
   void tick(Napi::Env env, FabricHost& host, Duration by);
 
   std::shared_ptr<Outbox> outbox_ = std::make_shared<Outbox>();
-  Napi::Reference<Napi::Float64Array> incoming_;
-  Napi::Reference<Napi::Float64Array> outgoing_;
+  // They keep the memory behind the pointers where it is.
+  Napi::Reference<Napi::Float64Array> arrays_[3];
+  double* incoming_ = nullptr;
+  double* outgoing_ = nullptr;
+  double* questions_ = nullptr;
   Napi::FunctionReference dispatch_;
   Napi::FunctionReference note_;
   bool delivering_ = false;

@@ -1,6 +1,7 @@
 #include "addon/exchange.h"
 
 #include "codec/byte_order.h"
+#include "codec/inform_info.h"
 #include "codec/units.h"
 
 namespace rxib::addon {
@@ -72,7 +73,7 @@ McMemberRecord readRecord(const double* slots) {
   return record;
 }
 
-void writeCompletion(const Completion& completion, double* slots) {
+void writeCompletion(const Completion& completion, size_t tableAt, double* slots) {
   slots[0] = static_cast<double>(completion.handle);
   slots[1] = completion.status;
   slots[2] = completion.saStatus ? *completion.saStatus : -1;
@@ -86,6 +87,18 @@ void writeCompletion(const Completion& completion, double* slots) {
   slots[9] = handle.port;
   slots[10] = handle.sgidIndex;
   slots[11] = codec::rateGbps(handle.staticRate).value_or(0);
+  const RecordTable* table = completion.table.get();
+  Notice notice;
+  const bool report = table != nullptr && table->notice &&
+                      codec::unpackNotice(table->bytes.data(), table->bytes.size(), notice);
+  slots[12] = table == nullptr ? 0 : report ? 2 : 1;
+  if (table != nullptr) {
+    slots[13] = static_cast<double>(tableAt);
+    slots[14] = static_cast<double>(table->stride);
+    slots[15] = static_cast<double>(table->count);
+    slots[16] = table->truncated ? 1 : 0;
+  }
+  if (report) writeGid(codec::noticeGid(notice), slots + kCompletionHead);
   if (completion.record) writeRecord(*completion.record, slots + kCompletionHead);
 }
 

@@ -16,8 +16,10 @@ namespace rxib::addon {
 constexpr size_t kRecordSlots = 28;
 // Slots of a completion: handle, status, SA status (-1: none), fields, reason, whether there is a
 // record, whether there is a cause, cause, whether there is an address handle, its port, its SGID
-// index, its static rate in Gb/s; then the record.
-constexpr size_t kCompletionHead = 12;
+// index, its static rate in Gb/s; what comes beside it (0: nothing, 1: a table of records, 2: a
+// report of a trap), where in the batch's bytes the table begins, its stride, how many records it
+// has, whether there were more; then the record, or the GID that was reported.
+constexpr size_t kCompletionHead = 17;
 constexpr size_t kCompletionSlots = kCompletionHead + kRecordSlots;
 // Completions that one call hands to JavaScript at most.
 constexpr size_t kBatch = 16;
@@ -26,7 +28,8 @@ constexpr size_t kRequestSlots = 1 + kRecordSlots + 4;
 
 void writeRecord(const McMemberRecord& record, double* slots);
 McMemberRecord readRecord(const double* slots);
-void writeCompletion(const Completion& completion, double* slots);
+/** @param tableAt Where the bytes of its table begin, if it has one. */
+void writeCompletion(const Completion& completion, size_t tableAt, double* slots);
 JoinSpec readRequest(const double* slots);
 
 }  // namespace rxib::addon

@@ -1,6 +1,10 @@
 #include "addon/record_codec.h"
 
+#include <algorithm>
+
+#include "addon/exchange.h"
 #include "codec/byte_order.h"
+#include "codec/mad.h"
 #include "codec/path_record.h"
 #include "codec/service_record.h"
 #include "codec/units.h"
@@ -136,6 +140,27 @@ double* slotsOf(const Napi::CallbackInfo& info, size_t argument, size_t count) {
 
 }  // namespace
 
+BytesFrom::BytesFrom(const Napi::Value& array, const Napi::Value& at) {
+  const Napi::Uint8Array bytes = array.As<Napi::Uint8Array>();
+  const size_t offset = std::min(bytes.ByteLength(), size_t{at.As<Napi::Number>().Uint32Value()});
+  data = bytes.Data() + offset;
+  size = bytes.ByteLength() - offset;
+}
+
+void packRecord(uint16_t attribute, const double* slots, uint8_t* bytes) {
+  switch (static_cast<codec::SaAttribute>(attribute)) {
+    case codec::SaAttribute::kPathRecord:
+      codec::packPathRecord(readPath(slots), bytes);
+      break;
+    case codec::SaAttribute::kServiceRecord:
+      codec::packServiceRecord(readService(slots), bytes);
+      break;
+    default:
+      codec::packMcMemberRecord(readRecord(slots), bytes);
+      break;
+  }
+}
+
 std::optional<Napi::Value> recordCodec(const Napi::CallbackInfo& info, const std::string& verb) {
   Napi::Env env = info.Env();
   if (verb == "packPathRecord") {
@@ -145,9 +170,9 @@ std::optional<Napi::Value> recordCodec(const Napi::CallbackInfo& info, const std
     return bytes;
   }
   if (verb == "unpackPathRecord") {
-    Napi::Uint8Array bytes = info[1].As<Napi::Uint8Array>();
+    const BytesFrom bytes(info[1], info[3]);
     PathRecord path;
-    const bool enough = codec::unpackPathRecord(bytes.Data(), bytes.ByteLength(), path);
+    const bool enough = codec::unpackPathRecord(bytes.data, bytes.size, path);
     if (enough) writePath(path, slotsOf(info, 2, kPathSlots));
     return Napi::Boolean::New(env, enough);
   }
@@ -158,9 +183,9 @@ std::optional<Napi::Value> recordCodec(const Napi::CallbackInfo& info, const std
     return bytes;
   }
   if (verb == "unpackServiceRecord") {
-    Napi::Uint8Array bytes = info[1].As<Napi::Uint8Array>();
+    const BytesFrom bytes(info[1], info[3]);
     ServiceRecord service;
-    const bool enough = codec::unpackServiceRecord(bytes.Data(), bytes.ByteLength(), service);
+    const bool enough = codec::unpackServiceRecord(bytes.data, bytes.size, service);
     if (enough) writeService(service, slotsOf(info, 2, kServiceSlots));
     return Napi::Boolean::New(env, enough);
   }

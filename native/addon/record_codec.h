@@ -17,9 +17,21 @@ constexpr size_t kPathSlots = 30;
 constexpr size_t kServiceSlots = 120;
 
 /**
- * `pack...(slots)` gives the bytes, `unpack...(bytes, slots)` whether there were enough of them.
+ * `pack...(slots)` gives the bytes, `unpack...(bytes, slots, at)` whether there were enough of them
+ * from `at` on.
  * Nothing when there is no such verb.
  */
 std::optional<Napi::Value> recordCodec(const Napi::CallbackInfo& info, const std::string& verb);
+
+/** Packs the record of that attribute that stands in `slots`; an MCMemberRecord as exchange.h has
+ * it. */
+void packRecord(uint16_t attribute, const double* slots, uint8_t* bytes);
+
+/** The bytes of a Uint8Array from a number on that JavaScript gives. */
+struct BytesFrom {
+  BytesFrom(const Napi::Value& array, const Napi::Value& at);
+  const uint8_t* data = nullptr;
+  size_t size = 0;
+};
 
 }  // namespace rxib::addon

@@ -41,6 +41,7 @@ bool Asker::free(Instant now, HandleId id) {
   if (found == asks_.end() || found->second->sink == nullptr) return false;
   Ask& ask = *found->second;
   ask.sink = nullptr;
+  ++freed_;
   if (ask.spec.undo == nullptr) {
     abandon(now, ask);
     erase(ask);
@@ -92,6 +93,7 @@ void Asker::checkAt(Ask& ask, Instant when) {
 void Asker::erase(Ask& ask) {
   dequeue(ask);
   checkAt(ask, kNever);
+  if (ask.sink == nullptr) --freed_;
   asks_.erase(ask.id);
 }
 
@@ -417,10 +419,5 @@ void Asker::run(Instant now) {
 }
 
 Instant Asker::nextDeadline() const { return checks_.empty() ? kNever : checks_.begin()->first; }
-
-bool Asker::unsettled() const {
-  return std::any_of(asks_.begin(), asks_.end(),
-                     [](const auto& entry) { return entry.second->sink == nullptr; });
-}
 
 }  // namespace rxib::sa

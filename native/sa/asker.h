@@ -54,7 +54,7 @@ class Asker {
   /** No handle, and nothing to be taken back. */
   bool idle() const { return asks_.empty(); }
   /** Whether something is still to be taken back. */
-  bool unsettled() const;
+  bool unsettled() const { return freed_ > 0; }
 
  private:
   struct Ask {
@@ -103,6 +103,7 @@ class Asker {
   PortStats& stats_;
   OnDiagnostic onDiagnostic_;
   std::unordered_map<HandleId, std::unique_ptr<Ask>> asks_;
+  size_t freed_ = 0;  // of asks_: those without a sink
   std::unordered_map<RequestId, Ask*> requests_;
   std::list<Ask*> line_;
   std::set<std::pair<Instant, HandleId>> checks_;

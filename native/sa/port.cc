@@ -101,8 +101,7 @@ Instant Port::handOver(Instant now) {
   heldBack_ = waiting;
   if (waiting == 0) return kNever;
   const size_t outstanding = client_.outstanding();
-  const size_t most =
-      client_.hasLine() ? kHandOverMost : (waiting + outstanding) / kIdleParts;
+  const size_t most = client_.hasLine() ? kHandOverMost : (waiting + outstanding) / kIdleParts;
   if (!atOnce_ && outstanding > 0 && waiting < most && now < after(waitingSince_, handOverDelay_)) {
     return after(lastAnswer_, kSilence);
   }

@@ -208,14 +208,16 @@ export function writeGidWords(text: string, words: Float64Array, at: number): vo
   }
 }
 
+const unpacked = [0, 0, 0, 0, 0, 0, 0, 0];
+
 /** The text of a GID that stands as four 32-bit words at `at`. */
 export function gidOfWords(words: ArrayLike<number>, at = 0): string {
-  return formatGroups(
-    Array.from({ length: 8 }, (_, index) => {
-      const word = words[at + (index >> 1)] ?? 0;
-      return index % 2 === 0 ? Math.floor(word / 0x10000) : word % 0x10000;
-    }),
-  );
+  for (let index = 0; index < 4; index += 1) {
+    const word = words[at + index] ?? 0;
+    unpacked[2 * index] = word >>> 16;
+    unpacked[2 * index + 1] = word & 0xffff;
+  }
+  return formatGroups(unpacked);
 }
 
 /** Whether the GID is a multicast GID, that is, within ff00::/8. */

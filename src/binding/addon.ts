@@ -11,15 +11,17 @@ export interface Addon {
    *
    * @param incoming Completions, up to 16 at a time.
    * @param outgoing One request.
-   * @param dispatch Called when `count` completions stand in `incoming`, with the tables of those
-   * that have one. With 0: some port has come to rest. With -1: there is more, and `resume()` is to
+   * @param questions What is asked of the subnet administrator; see ask-exchange.ts.
+   * @param dispatch Called when `count` completions stand in `incoming`, with the bytes of all the
+   * tables that come with them. With 0: some port has come to rest. With -1: there is more, and `resume()` is to
    * be called when the loop has turned.
    * @param note Called for each diagnostic.
    */
   attach(
     incoming: Float64Array,
     outgoing: Float64Array,
-    dispatch: (count: number, tables?: readonly (NativeTable | undefined)[]) => void,
+    questions: Float64Array,
+    dispatch: (count: number, tables?: Uint8Array) => void,
     note: (
       port: number,
       kind: number,
@@ -37,8 +39,11 @@ export interface Addon {
   closePort(port: number): void;
   /** Starts the join that stands in `outgoing`; returns the handle. */
   join(port: number): number;
-  /** Asks the subnet administrator something; returns the handle. Throws an Error with `status`. */
-  ask(port: number, ask: NativeAsk): number;
+  /**
+   * Asks what stands in `questions`, or subscribes to the reports of a trap that is not 0; returns the
+   * handle. Throws an Error with `status`.
+   */
+  ask(port: number, leaseMs: number, trap: number): number;
   /** Replaces the record in `outgoing` by that of its group, if this port is a member of it. */
   memberRecord(port: number): boolean;
   /** Ignores handles it does not know. */
@@ -65,15 +70,16 @@ export interface Addon {
   /** Makes (`'create'`), controls and inspects embedded fabrics. */
   fabric(verb: 'create', options: NativeFabricOptions): number;
   fabric(verb: string, fabric: number, ...numbers: number[]): unknown;
-  /** Packs the record in `outgoing`, or unpacks bytes into it (false: too short). */
+  /** Packs the record in `outgoing`, or unpacks bytes from `at` on into it (false: too few). */
   codec(verb: 'packMcMemberRecord'): Uint8Array;
-  codec(verb: 'unpackMcMemberRecord', bytes: Uint8Array): boolean;
+  codec(verb: 'unpackMcMemberRecord', bytes: Uint8Array, at: number): boolean;
   /** The same for records that cross in arrays of their own; see record-exchange.ts. */
   codec(verb: 'packPathRecord' | 'packServiceRecord', slots: Float64Array): Uint8Array;
   codec(
     verb: 'unpackPathRecord' | 'unpackServiceRecord',
     bytes: Uint8Array,
     slots: Float64Array,
+    at: number,
   ): boolean;
 }
 
@@ -101,42 +107,6 @@ export const ADDON_FUNCTIONS = [
 
 /** What is behind a port: an SA client on one of two transports, or the kernel's RDMA CM. */
 export type PortKind = 'embedded' | 'umad' | 'rdmacm';
-
-/** One SA request. */
-export interface NativeSaRequest {
-  method: number;
-  attribute: number;
-  mask: bigint;
-  smKey: bigint;
-  /** Bytes of the records in its answer. */
-  recordSize: number;
-  data: Uint8Array;
-}
-
-/**
- * A question; or, with `undo`, something that stands until its handle is freed. `trap` alone is a
- * subscription to the reports of a trap.
- */
-export type NativeAsk =
-  | {
-      make: NativeSaRequest;
-      undo?: NativeSaRequest;
-      /** Asks whether it still stands. */
-      probe?: NativeSaRequest;
-      /** Absent: for ever. */
-      leaseMs?: number;
-    }
-  | { trap: number };
-
-/** The records of an answer, `stride` bytes from one to the next, or a report. */
-export interface NativeTable {
-  bytes: Uint8Array;
-  stride: number;
-  count: number;
-  truncated: boolean;
-  /** Of a report: the GID it is about. */
-  reportedGidWords?: [number, number, number, number];
-}
 
 export interface NativePortOptions {
   exitDrainMs: number;

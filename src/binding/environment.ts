@@ -13,19 +13,20 @@ import type { InfiniBandPathRecord } from '../records/path-record.js';
 import type { ServiceRecord, ServiceRecordInit } from '../records/service-record.js';
 import type {
   Addon,
-  NativeAsk,
   NativeFabricOptions,
   NativePortInfo,
   NativePortOptions,
-  NativeTable,
   PortKind,
 } from './addon.js';
+import { Questions } from './ask-exchange.js';
+import type { NativeAsk, NativeTable } from './ask-exchange.js';
 import {
   completionHandle,
   incomingArray,
-  outgoingArray,
   readCompletion,
   readRecord,
+  readTable,
+  requestSlots,
   writeRequest,
 } from './exchange.js';
 import { gidOfWords } from '../address/gid.js';
@@ -195,7 +196,8 @@ export class PortUse {
 export class Environment {
   readonly addon: Addon;
   readonly #incoming = incomingArray();
-  readonly #outgoing = outgoingArray();
+  readonly #outgoing = requestSlots();
+  readonly #questions = new Questions();
   readonly #path = pathSlots();
   readonly #service = serviceSlots();
   readonly #handles = new Map<number, NativeHandle>();
@@ -211,6 +213,7 @@ export class Environment {
     this.addon.attach(
       this.#incoming,
       this.#outgoing,
+      this.#questions.slots,
       (count, tables) => {
         this.#dispatch(count, tables);
       },
@@ -293,7 +296,10 @@ export class Environment {
   }
 
   ask(use: PortUse, ask: NativeAsk, callback: NativeCallback): NativeHandle {
-    const id = translated(() => this.addon.ask(use.port.id, ask));
+    const standing = 'trap' in ask;
+    if (!standing) this.#questions.write(ask);
+    const leaseMs = standing ? Infinity : (ask.leaseMs ?? Infinity);
+    const id = translated(() => this.addon.ask(use.port.id, leaseMs, standing ? ask.trap : 0));
     return this.#handleOf(use, id, UNASSIGNED_MGID, callback);
   }
 
@@ -359,9 +365,9 @@ export class Environment {
     return this.addon.codec('packMcMemberRecord');
   }
 
-  /** The caller has checked that there are as many bytes as a record has. */
-  unpackMcMemberRecord(bytes: Uint8Array): McMemberRecord {
-    this.addon.codec('unpackMcMemberRecord', bytes);
+  /** The caller has checked that there are as many bytes from `at` on as a record has. */
+  unpackMcMemberRecord(bytes: Uint8Array, at = 0): McMemberRecord {
+    this.addon.codec('unpackMcMemberRecord', bytes, at);
     return readRecord(this.#outgoing, 1);
   }
 
@@ -371,8 +377,8 @@ export class Environment {
   }
 
   /** As for `unpackMcMemberRecord`. */
-  unpackPathRecord(bytes: Uint8Array): InfiniBandPathRecord {
-    this.addon.codec('unpackPathRecord', bytes, this.#path);
+  unpackPathRecord(bytes: Uint8Array, at = 0): InfiniBandPathRecord {
+    this.addon.codec('unpackPathRecord', bytes, this.#path, at);
     return readPath(this.#path);
   }
 
@@ -382,8 +388,8 @@ export class Environment {
   }
 
   /** As for `unpackMcMemberRecord`. */
-  unpackServiceRecord(bytes: Uint8Array): ServiceRecord {
-    this.addon.codec('unpackServiceRecord', bytes, this.#service);
+  unpackServiceRecord(bytes: Uint8Array, at = 0): ServiceRecord {
+    this.addon.codec('unpackServiceRecord', bytes, this.#service, at);
     return readService(this.#service);
   }
 
@@ -427,7 +433,7 @@ export class Environment {
     for (const resolve of port.waiting.splice(0)) resolve();
   }
 
-  #dispatch(count: number, tables?: readonly (NativeTable | undefined)[]): void {
+  #dispatch(count: number, tables?: Uint8Array): void {
     if (count < 0) {
       // Twice, since the first may belong to the turn in which completions have just been dispatched.
       setImmediate(() => {
@@ -451,7 +457,7 @@ export class Environment {
       if (handle === undefined) continue;
       handles.push(handle);
       completions.push(readCompletion(this.#incoming, i, handle.mgid));
-      answers.push(tables?.[i]);
+      answers.push(tables && readTable(this.#incoming, i, tables));
     }
     for (let i = 0; i < handles.length; i += 1) {
       const handle = handles[i];

@@ -9,11 +9,12 @@ import { SELECTORS } from '../records/canonical-record.js';
 import { joinStateBits, joinStatesOf } from '../records/join-states.js';
 import type { McMemberRecord, McMemberRecordInit, Selector } from '../records/mc-member-record.js';
 import { gidOfWords, writeGidWords } from '../address/gid.js';
+import type { NativeTable } from './ask-exchange.js';
 import { portGidText } from './gid-words.js';
 
 // The layout that native/addon/exchange.h describes; the addon refuses arrays of another size.
 const RECORD_SLOTS = 28;
-const COMPLETION_HEAD = 12;
+const COMPLETION_HEAD = 17;
 const COMPLETION_SLOTS = COMPLETION_HEAD + RECORD_SLOTS;
 const BATCH = 16;
 
@@ -22,8 +23,8 @@ export function incomingArray(): Float64Array {
   return new Float64Array(BATCH * COMPLETION_SLOTS);
 }
 
-/** Makes the array in which a request leaves. */
-export function outgoingArray(): Float64Array {
+/** Makes an array in which a request leaves. */
+export function requestSlots(): Float64Array {
   return new Float64Array(1 + RECORD_SLOTS + 4);
 }
 
@@ -107,6 +108,26 @@ export function readCompletion(slots: Float64Array, index: number, mgid: string)
   }
   if ((slots[at + 6] ?? 0) !== 0) completion.cause = slots[at + 7] ?? 0;
   return completion;
+}
+
+/** What comes beside the completion at `index`; `bytes` are those of the whole batch. */
+export function readTable(
+  slots: Float64Array,
+  index: number,
+  bytes: Uint8Array,
+): NativeTable | undefined {
+  const at = index * COMPLETION_SLOTS;
+  const kind = slots[at + 12] ?? 0;
+  if (kind === 0) return undefined;
+  const table: NativeTable = {
+    bytes,
+    at: slots[at + 13] ?? 0,
+    stride: slots[at + 14] ?? 0,
+    count: slots[at + 15] ?? 0,
+    truncated: slots[at + 16] === 1,
+  };
+  if (kind === 2) table.reportedGid = gidOfWords(slots, at + COMPLETION_HEAD);
+  return table;
 }
 
 /** Built from what was granted and from what only the sender's port knows. */

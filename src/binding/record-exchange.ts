@@ -4,6 +4,7 @@ import type { Selector } from '../records/mc-member-record.js';
 import type { InfiniBandPathRecord, PathRecordInit } from '../records/path-record.js';
 import type { ServiceRecord, ServiceRecordInit } from '../records/service-record.js';
 import { gidOfWords, writeGidWords } from '../address/gid.js';
+import { portGidText } from './gid-words.js';
 
 // The layouts that native/addon/record_codec.h describes; the addon refuses arrays of another size.
 const PATH_SLOTS = 30;
@@ -21,12 +22,13 @@ export function serviceSlots(): Float64Array {
 }
 
 function writeBigint(value: bigint, slots: Float64Array, at: number): void {
-  slots[at] = Number(value >> 32n);
-  slots[at + 1] = Number(value & 0xffffffffn);
+  if (value === 0n) slots.fill(0, at, at + 2);
+  else slots.set([Number(value >> 32n), Number(value & 0xffffffffn)], at);
 }
 
 function readBigint(slots: Float64Array, at: number): bigint {
-  return (BigInt(slots[at] ?? 0) << 32n) | BigInt(slots[at + 1] ?? 0);
+  const [high = 0, low = 0] = [slots[at], slots[at + 1]];
+  return high === 0 ? BigInt(low) : (BigInt(high) << 32n) | BigInt(low);
 }
 
 function selectorCode(selector: Selector | undefined): number {
@@ -42,31 +44,26 @@ export function writePath(slots: Float64Array, record: Readonly<PackablePath>): 
   writeBigint(record.serviceId ?? 0n, slots, 0);
   writeGidWords(record.dgid ?? '::', slots, 2);
   writeGidWords(record.sgid ?? '::', slots, 6);
-  slots.set(
-    [
-      record.dlid ?? 0,
-      record.slid ?? 0,
-      record.rawTraffic === true ? 1 : 0,
-      record.flowLabel ?? 0,
-      record.hopLimit ?? 0,
-      record.trafficClass ?? 0,
-      record.reversible === true ? 1 : 0,
-      record.numbPath ?? 0,
-      record.pkey ?? 0,
-      record.qosClass ?? 0,
-      record.sl ?? 0,
-      selectorCode(record.mtuSelector),
-      record.mtuCode ?? 0,
-      record.mtu ?? 0,
-      selectorCode(record.rateSelector),
-      record.rateCode ?? 0,
-      record.rate ?? 0,
-      selectorCode(record.packetLifeTimeSelector),
-      record.packetLifeTime ?? 0,
-      record.preference ?? 0,
-    ],
-    10,
-  );
+  slots[10] = record.dlid ?? 0;
+  slots[11] = record.slid ?? 0;
+  slots[12] = record.rawTraffic === true ? 1 : 0;
+  slots[13] = record.flowLabel ?? 0;
+  slots[14] = record.hopLimit ?? 0;
+  slots[15] = record.trafficClass ?? 0;
+  slots[16] = record.reversible === true ? 1 : 0;
+  slots[17] = record.numbPath ?? 0;
+  slots[18] = record.pkey ?? 0;
+  slots[19] = record.qosClass ?? 0;
+  slots[20] = record.sl ?? 0;
+  slots[21] = selectorCode(record.mtuSelector);
+  slots[22] = record.mtuCode ?? 0;
+  slots[23] = record.mtu ?? 0;
+  slots[24] = selectorCode(record.rateSelector);
+  slots[25] = record.rateCode ?? 0;
+  slots[26] = record.rate ?? 0;
+  slots[27] = selectorCode(record.packetLifeTimeSelector);
+  slots[28] = record.packetLifeTime ?? 0;
+  slots[29] = record.preference ?? 0;
 }
 
 /** The PathRecord that the addon has written. */
@@ -77,7 +74,7 @@ export function readPath(slots: Float64Array): InfiniBandPathRecord {
     type: 'infiniband',
     serviceId: readBigint(slots, 0),
     dgid: gidOfWords(slots, 2),
-    sgid: gidOfWords(slots, 6),
+    sgid: portGidText(slots, 6),
     dlid: number(10),
     slid: number(11),
     rawTraffic: number(12) !== 0,

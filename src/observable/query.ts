@@ -67,24 +67,22 @@ function split<T extends object>(
     throw new TypeError(`the query is ${shown(given)}; expected an object`);
   }
   const names: readonly string[] = QUERY_OPTIONS;
-  const entries = Object.entries(given);
-  return [
-    Object.fromEntries(entries.filter(([name]) => names.includes(name))),
-    Object.fromEntries(entries.filter(([name]) => !names.includes(name))) as Omit<
-      T,
-      keyof QueryOptions
-    >,
-  ];
+  const options: Record<string, unknown> = {};
+  // So that a field called '__proto__' is refused like any other.
+  const fields = Object.create(null) as Record<string, unknown>;
+  for (const [name, value] of Object.entries(given)) {
+    if (names.includes(name)) options[name] = value;
+    else fields[name] = value;
+  }
+  return [options, fields as Omit<T, keyof QueryOptions>];
 }
 
 function placeDetails({ device, port }: { device?: string; port?: number }): {
   device?: string;
   port?: number;
 } {
-  return {
-    ...(device === undefined ? {} : { device }),
-    ...(port === undefined ? {} : { port }),
-  };
+  if (device === undefined) return port === undefined ? {} : { port };
+  return port === undefined ? { device } : { device, port };
 }
 
 /** One subscription: one query, one handle, freed exactly once. */

@@ -1,6 +1,5 @@
-import { gidOfWords } from '../address/gid.js';
 import type { NativeHandle, PortUse } from '../binding/environment.js';
-import type { NativeTable } from '../binding/addon.js';
+import type { NativeTable } from '../binding/ask-exchange.js';
 import type { JoinCompletion } from '../contract/provider.js';
 import type { GroupNews, GroupNewsCallback } from '../contract/query.js';
 import { Errno } from '../errors/errno.js';
@@ -39,8 +38,8 @@ export class GroupWatch {
     const { status, saStatus, reason } = completion;
     const whole = Object.keys(TRAPS).length;
     const stood = this.#standing.size === whole;
-    if (table?.reportedGidWords !== undefined) {
-      const mgid = gidOfWords(table.reportedGidWords);
+    const mgid = table?.reportedGid;
+    if (mgid !== undefined) {
       // Half of the news would only mislead.
       if (stood) this.#callback({ status: 0, news: { type, mgid } });
       return;

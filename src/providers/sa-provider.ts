@@ -1,8 +1,10 @@
 import { ipoibMgid } from '../address/ipoib.js';
+import type { NativeAsk } from '../binding/ask-exchange.js';
 import type { JoinCallback, MulticastHandle, PortInfo, PortWish } from '../contract/provider.js';
 import type {
   GroupNewsCallback,
   QueryCallback,
+  QueryCompletion,
   ResolvedQuery,
   ResolvedService,
   SaRecordKind,
@@ -18,7 +20,7 @@ import type { ServiceRecordInit } from '../records/service-record.js';
 import { GroupWatch } from './group-watch.js';
 import { NativeProvider } from './native-provider.js';
 import type { PortPlace } from './native-provider.js';
-import { recordsOf, SA_METHODS, saRequest } from './sa-attributes.js';
+import { recordsOf, SA_METHODS } from './sa-attributes.js';
 import { selectPort } from './select-port.js';
 
 /** A provider whose joins go through this package's own SA client. */
@@ -63,16 +65,20 @@ export abstract class SaProvider extends NativeProvider {
     callback: QueryCallback<K>,
   ): MulticastHandle {
     const { device, port } = this.placeOf(request);
-    const ask = { make: saRequest(request.kind, SA_METHODS.getTable, request) };
-    return this.openedPort(device, port).ask(ask, (completion, table) => {
+    const { kind, record, componentMask, smKey } = request;
+    // Which kind of record goes with which is not followed through the generic.
+    const make = { kind, method: SA_METHODS.getTable, record, componentMask, smKey };
+    return this.openedPort(device, port).ask({ make } as NativeAsk, (completion, table) => {
       const { status, saStatus } = completion;
-      callback({
-        status,
-        ...(saStatus === undefined ? {} : { saStatus }),
-        ...(status === 0
-          ? { records: recordsOf(request.kind, table), truncated: table?.truncated === true }
-          : { message: failureMessage({ ...completion, device, port }, undefined, QUERY_ADVICE) }),
-      });
+      const answer: QueryCompletion<K> =
+        status === 0
+          ? { status, records: recordsOf(kind, table), truncated: table?.truncated === true }
+          : {
+              status,
+              message: failureMessage({ ...completion, device, port }, undefined, QUERY_ADVICE),
+            };
+      if (saStatus !== undefined) answer.saStatus = saStatus;
+      callback(answer);
     });
   }
 
@@ -84,16 +90,18 @@ export abstract class SaProvider extends NativeProvider {
     // Nothing else of the record: who registers the same service shares it, whatever else they say.
     const key = { serviceId: record.serviceId ?? 0n, serviceGid, pkey: record.pkey ?? 0 };
     const { leaseSeconds = Infinity } = record;
-    const packed = (method: number, fields: Readonly<ServiceRecordInit>) =>
-      saRequest('service-record', method, {
+    const asked = (method: number, fields: Readonly<ServiceRecordInit>) =>
+      ({
+        kind: 'service-record',
+        method,
         record: fields,
         componentMask: serviceComponentMask(fields),
         smKey: 0n,
-      });
-    const ask = {
-      make: packed(SA_METHODS.set, record),
-      undo: packed(SA_METHODS.delete, key),
-      probe: packed(SA_METHODS.get, key),
+      }) as const;
+    const ask: NativeAsk = {
+      make: asked(SA_METHODS.set, record),
+      undo: asked(SA_METHODS.delete, key),
+      probe: asked(SA_METHODS.get, key),
       ...(leaseSeconds === Infinity ? {} : { leaseMs: leaseSeconds * 1000 }),
     };
     return native.ask(ask, (completion, table) => {

@@ -28,6 +28,13 @@ const LIMITS: ReadonlyMap<PathField, number> = new Map([
   ['preference', 0xff],
 ]);
 
+/** What each selector selects. */
+const SELECTED: ReadonlyMap<PathField, PathField> = new Map([
+  ['mtuSelector', 'mtu'],
+  ['rateSelector', 'rate'],
+  ['packetLifeTimeSelector', 'packetLifeTime'],
+]);
+
 function fieldValue(field: PathField, name: string, value: unknown): unknown {
   switch (field) {
     case 'serviceId':
@@ -60,15 +67,14 @@ function fieldValue(field: PathField, name: string, value: unknown): unknown {
  */
 export function canonicalPath(init: Readonly<PathRecordInit>, path = ''): Readonly<PathRecordInit> {
   checkKnownFields(init, PATH_FIELDS, path, 'PathRecord');
-  const given: Partial<Record<PathField, unknown>> = { ...init };
-  for (const field of ['mtu', 'rate', 'packetLifeTime'] as const) {
-    const selector = `${field}Selector` as const;
-    if (given[field] !== undefined && given[selector] === undefined) given[selector] = 'exactly';
-  }
   const record: Partial<Record<PathField, unknown>> = {};
   for (const field of PATH_FIELDS) {
-    const value = given[field];
+    const value: unknown = init[field];
     if (value !== undefined) record[field] = fieldValue(field, path + field, value);
+    else {
+      const selected = SELECTED.get(field);
+      if (selected !== undefined && init[selected] !== undefined) record[field] = 'exactly';
+    }
   }
   return Object.freeze(record) as Readonly<PathRecordInit>;
 }
