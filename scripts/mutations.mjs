@@ -317,8 +317,8 @@ const MUTATIONS = [
   {
     name: 'a call for which there is no memory is counted',
     file: 'native/core/queued_engine.cc',
-    from: '    commands_.push_back(std::move(command));\n    if (kind == Command::Kind::kJoin',
-    to: '    if (kind == Command::Kind::kJoin) ++stats_.joinsStarted;\n    commands_.push_back(std::move(command));\n    if (kind == Command::Kind::kJoin) stats_.joinsStarted.set(stats_.joinsStarted - 1);\n    if (kind == Command::Kind::kJoin',
+    from: '    commands_.push_back(std::move(command));\n    const bool begins',
+    to: '    if (kind == Command::Kind::kJoin) ++stats_.joinsStarted;\n    commands_.push_back(std::move(command));\n    if (kind == Command::Kind::kJoin) stats_.joinsStarted.set(stats_.joinsStarted - 1);\n    const bool begins',
     tests: 'native',
   },
   {
@@ -326,6 +326,34 @@ const MUTATIONS = [
     file: 'native/sa/port.cc',
     from: 'if (sinks_.size() <= 1) client_.leaveStaleNow(now);',
     to: 'break;',
+    tests: 'native',
+  },
+  {
+    name: 'hand-over: a completion waits for an answer that stays out',
+    file: 'native/sa/port.cc',
+    from: 'return after(lastAnswer_, kSilence);',
+    to: 'return kNever;',
+    tests: 'native',
+  },
+  {
+    name: 'hand-over: a lent thread forgets what it has taken on',
+    file: 'native/umad/receiver.cc',
+    from: '(!posted_ && steadyNow() < due)',
+    to: '!posted_',
+    tests: 'native',
+  },
+  {
+    name: 'hand-over: a lender keeps what is beyond its reach',
+    file: 'native/core/machine.cc',
+    from: 'if (next_ <= after(steadyNow(), reach)) return next_;',
+    to: 'return next_;',
+    tests: 'native',
+  },
+  {
+    name: 'a freed question is never at rest',
+    file: ASKER,
+    from: '  if (ask.sink == nullptr) --freed_;\n',
+    to: '',
     tests: 'native',
   },
 ];

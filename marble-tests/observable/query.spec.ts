@@ -123,6 +123,27 @@ describe('queryPath$', () => {
       expect(fabric.stats?.()).toMatchObject({ outstandingPeak: 64, handlesAlive: 0 });
     }));
 
+  it('gives each of many queries that are answered together its own records', () =>
+    withFabric({ ports: 5 }, (fabric) => {
+      const provider = fabric;
+      const gids = fabric.ports().map((info) => info.gid);
+      const [sgid = ''] = gids;
+      const asked = Array.from({ length: 40 }, (_, i) => gids[i % 7]);
+      const all = asked.map((dgid) =>
+        watch(queryPath$(dgid === undefined ? { provider, sgid } : { provider, sgid, dgid })),
+      );
+      const groups = watch(queryGroups$({ provider }));
+      fabric.tick();
+      expect(groups.records.map((record) => record.mgid)).toEqual(['ff12:401b:ffff::ffff:ffff']);
+      all.forEach(({ records, ends }, i) => {
+        const dgid = asked[i];
+        const expected = dgid === undefined ? gids : [dgid];
+        expect(records.map((record) => record.dgid).sort()).toEqual([...expected].sort());
+        expect(records.every((record) => record.sgid === sgid)).toBe(true);
+        expect(ends).toEqual(['complete']);
+      });
+    }));
+
   it('ends a wrong query with a TypeError or RangeError, and asks nothing', () =>
     withFabric({}, (fabric) => {
       const end = (query: object): unknown =>
