@@ -1,6 +1,5 @@
 // Not the global one, which tests with fake timers replace: what waits here is not in their time.
 import { setImmediate } from 'node:timers';
-import { isMainThread } from 'node:worker_threads';
 import type { JoinCallback, JoinCompletion, PortInfo } from '../contract/provider.js';
 import type { PortStats } from '../contract/stats.js';
 import { publishDiagnostic } from '../errors/diagnostics.js';
@@ -31,7 +30,7 @@ import {
 } from './exchange.js';
 import { gidOfWords } from '../address/gid.js';
 import { UNASSIGNED_MGID } from '../address/mgid.js';
-import { loadAddon } from './load.js';
+import { inMainThread, loadAddon } from './load.js';
 import {
   pathSlots,
   readPath,
@@ -233,10 +232,11 @@ export class Environment {
         }));
       },
     );
+    const mainThread = inMainThread();
     // Neither process.exit() nor an uncaught exception runs the addon's own hook.
     process.once('exit', () => {
       for (const handle of [...this.#handles.values()]) this.free(handle);
-      this.addon.drain(this.#exitDrainMs, isMainThread);
+      this.addon.drain(this.#exitDrainMs, mainThread);
     });
   }
 

@@ -1,15 +1,19 @@
-import { closeSync, openSync } from 'node:fs';
+import type Fs from 'node:fs';
 import { createRequire } from 'node:module';
 import { fileURLToPath } from 'node:url';
+import type WorkerThreads from 'node:worker_threads';
 import { MulticastError } from '../errors/multicast-error.js';
 import { Errno } from '../errors/errno.js';
 import type { Addon } from './addon.js';
 
+// Not an import for what only the addon needs: Node's fs brings its streams along, and with the module
+// of the workers that is a tenth of what the import of this package takes.
 const require = createRequire(import.meta.url);
 const packageRoot = fileURLToPath(new URL('../..', import.meta.url));
 
 /** The status for it when no file can be opened: whatever is looked for seems to be missing then. */
 function descriptorShortage(): number | undefined {
+  const { closeSync, openSync } = require('node:fs') as typeof Fs;
   try {
     closeSync(openSync(packageRoot, 'r'));
     return undefined;
@@ -47,4 +51,9 @@ export function loadAddon(): Addon {
       { status: Errno.ENODEV, cause },
     );
   }
+}
+
+/** Whether this is not a worker. */
+export function inMainThread(): boolean {
+  return (require('node:worker_threads') as typeof WorkerThreads).isMainThread;
 }

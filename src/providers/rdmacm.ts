@@ -1,4 +1,5 @@
-import { isIP } from 'node:net';
+import { createRequire } from 'node:module';
+import type Net from 'node:net';
 import { inspect } from 'node:util';
 import { canonicalGid } from '../address/gid.js';
 import { parseIpGroup } from '../address/ip-group.js';
@@ -44,6 +45,13 @@ const OPTIONS: readonly string[] = [
 ] satisfies readonly (keyof RdmacmOptions)[];
 
 const PORT_SPACES = ['udp', 'ipoib'] as const;
+
+/** Whether Node takes a text for an IP address. Its module takes three milliseconds to load, and few give an address. */
+function isIpAddress(text: string): boolean {
+  const { isIP } = createRequire(import.meta.url)('node:net') as typeof Net;
+  return isIP(text) !== 0;
+}
+
 /** What the kernel can be told of a record; the rest it takes from the group or decides. */
 const EXPRESSIBLE: readonly string[] = ['mgid', 'joinState'];
 /** Linux-internal: "not supported", never meant for user space, and yet seen there. */
@@ -61,7 +69,7 @@ function checkOptions(options: RdmacmOptions): CheckedOptions {
   }
   if (
     sourceAddress !== undefined &&
-    (typeof sourceAddress !== 'string' || isIP(sourceAddress) === 0)
+    (typeof sourceAddress !== 'string' || !isIpAddress(sourceAddress))
   ) {
     throw new TypeError(
       `sourceAddress is ${inspect(sourceAddress)}; expected an IPv4 or IPv6 address of this machine, for example '10.0.0.1'`,
