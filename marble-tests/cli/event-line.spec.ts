@@ -113,7 +113,7 @@ describe('humanLine', () => {
     expect(lines).toEqual([
       '    0.004s  joined  ff12:cafe::10  mlid 0xc001  mtu 2048  rate 10 Gb/s  pkey 0xffff  sl 0  full-member,send-only-non-member',
       '   12.346s  reset   ff12:cafe::10  ENETRESET membership-lost: the subnet manager no longer knows the membership: the membership is lost; join again to go on receiving (see --rejoin)',
-      '  123.456s  error   ff12:cafe::10  EINVAL: the group does not exist and the record has too few fields to create it; give the missing flags; SA status 0x0600 INSUFFICIENT_COMPONENTS; flags: --qkey',
+      '  123.456s  error   ff12:cafe::10  EINVAL: the group does not exist and the record has too few fields to create it; give the missing flags, or take them from the IPoIB broadcast group with --inherit; SA status 0x0600 INSUFFICIENT_COMPONENTS; flags: --qkey',
     ]);
   });
 

@@ -136,7 +136,7 @@ describe('wrong usage ends with 2, names the flag, what was given and what is ac
     [['join'], /missing required argument 'group'/],
     [['join', 'ff12::zz'], /'ff12::zz' is no GID: .* Expected an MGID such as/],
     [['leave'], /unknown command 'leave'/],
-    [['devices', '--jsn'], /unknown option '--jsn'\n.*Expected --json, --help/s],
+    [['devices', '--jsn'], /unknown option '--jsn'\n.*Expected --provider <name>, --json, --help/s],
     [['join', '239.1.2.3', '--pkey', '0', ...simulated], /^error: --pkey 0 is invalid/],
     [['groups', '--provider', 'rdmacm'], /argument 'rdmacm' is invalid\. .* umad, embedded/],
     [[], /Usage: rx-ib-multicast/],

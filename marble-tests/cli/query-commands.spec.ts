@@ -165,7 +165,9 @@ describe('service', () => {
     const registering = run('service', 'register', '0x1000', '--name', 'quotes', '--lease', '30s');
     await printed(1);
     const [gid = ''] = fabric.ports().map((info) => info.gid);
-    expect(terminal.lines[0]).toBe(`registered  0x0000000000001000  quotes  ${gid}`);
+    const [time = '', ...words] = terminal.lines[0]?.trim().split(/ +/) ?? [];
+    expect(time).toMatch(/^\d+\.\d{3}s$/);
+    expect(words).toEqual(['registered', '0x0000000000001000', 'quotes', gid]);
     expect(await run('service', 'find', '--name', 'quotes')).toBe(0);
     expect(terminal.lines.slice(1)).toEqual([
       'SERVICE ID          NAME    GID                P_KEY   LEASE',
@@ -196,9 +198,11 @@ describe('service', () => {
     fabric.answerWith(0x0100, Infinity, 'set');
     expect(await run('service', 'register', '7')).toBe(1);
     expect(terminal.lines).toEqual([
-      expect.stringMatching(/^error {7}0x0000000000000007 {2}.*EINVAL/),
+      expect.stringMatching(
+        /^ +\d+\.\d{3}s {2}error {7}0x0000000000000007 {2}.*EINVAL.* no room for another service/,
+      ),
     ]);
-    expect(terminal.notes).toEqual([expect.stringMatching(/no room for another service/)]);
+    expect(terminal.notes).toEqual([]);
   });
 });
 
@@ -263,6 +267,8 @@ describe('wrong usage', () => {
     [['service', 'register'], /missing required argument 'service-id'/],
     [['service', 'register', '-1'], /'-1' is invalid .*Expected an integer from 0/],
     [['service', 'register', '1', '--lease', '500ms'], /Expected whole seconds/],
+    [['service', 'register', '1', '--lease', '5'], /Expected whole seconds/],
+    [['service', 'register', '1', '--lease', '0s'], /above 0/],
     [['events', '--for', 'long'], /Expected a duration/],
   ])('%j', async (args, message) => {
     await expect(run(...args)).rejects.toThrow(message);
@@ -283,7 +289,7 @@ describe('the program', () => {
     [['members', 'ff12::1'], 0, /^none\n$/],
     [['path', 'fe80::1', 'fe80::2', '--json'], 0, /^$/],
     [['service', 'find'], 0, /^none\n$/],
-    [['service', 'register', '1', '--for', '1s'], 0, /^registered .*\n$/],
+    [['service', 'register', '1', '--for', '1s'], 0, /^ +\d+\.\d{3}s {2}registered .*\n$/],
     [['events', '--for', '1s', '--json'], 0, /^\{"type":"subscribed"\}\n$/],
     [['groups', '--device', 'mlx5_9'], 1, /^$/],
   ])('%j ends with %d, saying that it simulates', async (args, expected, output) => {
@@ -291,5 +297,29 @@ describe('the program', () => {
     expect(stdout).toMatch(output);
     expect(stderr).toMatch(/^rx-ib-multicast: this is a simulation/);
     expect(code).toBe(expected);
+  });
+
+  it.each([
+    [['groups']],
+    [['members', 'ff12::1']],
+    [['path', 'fe80::1', 'fe80::2']],
+    [['events']],
+    [['service', 'find']],
+    [['service', 'register', '1']],
+  ])('%j without a port to ask says what is missing', async (args) => {
+    const { code, stdout, stderr } = await runCli(...args, '--device', 'rxib9');
+    expect(code).toBe(1);
+    expect(stdout + stderr).toMatch(/no InfiniBand|there is no device|cannot be loaded/);
+    expect(stdout + stderr).not.toMatch(/'none'|umad\(\)/);
+  });
+
+  it('devices --provider embedded lists the ports of the simulation', async () => {
+    const { code, stdout, stderr } = await runCli('devices', '--provider', 'embedded', '--json');
+    expect(code).toBe(0);
+    expect((JSON.parse(stdout) as { devices: unknown }).devices).toMatchObject([
+      { device: 'embedded0', port: 1, linkLayer: 'infiniband' },
+      { device: 'embedded1', port: 1, linkLayer: 'infiniband' },
+    ]);
+    expect(stderr).toMatch(/^rx-ib-multicast: this is a simulation/);
   });
 });

@@ -136,7 +136,7 @@ describe('failureMessage', () => {
       mgid: 'ff12::1',
     });
     expect(message).toBe(
-      'ff12::1 on mlx5_0/1: EINVAL: the group does not exist and the record has too few fields to create it; give the missing fields; SA status 0x0600 INSUFFICIENT_COMPONENTS; fields: qkey, sl',
+      "ff12::1 on mlx5_0/1: EINVAL: the group does not exist and the record has too few fields to create it; give the missing fields, or take them from the IPoIB broadcast group with inherit: 'broadcast'; SA status 0x0600 INSUFFICIENT_COMPONENTS; fields: qkey, sl",
     );
   });
 

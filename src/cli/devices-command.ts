@@ -4,13 +4,17 @@ import { capabilities, listDevices } from '../providers/capabilities.js';
 import type { ProviderCapability } from '../providers/capabilities.js';
 import { ExitCode } from './exit-code.js';
 import { hex } from './numbers.js';
+import { SIMULATION } from './place-flags.js';
+import { chooseProvider } from './provider-choice.js';
+import type { ProviderName } from './provider-choice.js';
 import { alignedTable } from './table.js';
 import type { Terminal } from './terminal.js';
 
 /** The ports there are; why they cannot be listed is told by the capabilities. */
-function ports(): PortInfo[] {
+function ports(provider: ProviderName | undefined): PortInfo[] {
   try {
-    return listDevices();
+    if (provider === undefined) return listDevices();
+    return chooseProvider(provider, {}, {}).ports?.() ?? [];
   } catch (error) {
     if (error instanceof MulticastError) return [];
     throw error;
@@ -30,9 +34,16 @@ function portRow(info: PortInfo): string[] {
   ];
 }
 
-/** Prints the RDMA ports of this machine, and which providers are usable, or why not. */
-export function devices(flags: { readonly json?: boolean }, terminal: Terminal): number {
-  const found = ports();
+/** The flags of `devices`. */
+export interface DevicesFlags {
+  readonly provider?: ProviderName;
+  readonly json?: boolean;
+}
+
+/** Prints the ports of this machine or of a provider, and which providers are usable, or why not. */
+export function devices(flags: DevicesFlags, terminal: Terminal): number {
+  if (flags.provider === 'embedded') terminal.note(SIMULATION);
+  const found = ports(flags.provider);
   const usable = Object.entries<ProviderCapability>({ ...capabilities() });
   if (flags.json === true) {
     terminal.print(JSON.stringify({ devices: found, capabilities: Object.fromEntries(usable) }));

@@ -9,6 +9,7 @@ const FLAG_WORDING: readonly (readonly [api: string, flag: string])[] = [
   ['requestTimeoutMs', '--request-timeout'],
   ['auditIntervalMs', '--audit-interval'],
   ['give the missing fields', 'give the missing flags'],
+  ["inherit: 'broadcast'", '--inherit'],
   ['pass provider: embeddedFabric()', 'use --provider embedded'],
   [' (see rejoinOnReset)', ' (see --rejoin)'],
   ["; ask for fewer, or pass truncated: 'complete'", ''],
@@ -17,6 +18,11 @@ const FLAG_WORDING: readonly (readonly [api: string, flag: string])[] = [
 /** A message of the library in the words of the command line. */
 export function inFlagWording(message: string): string {
   return FLAG_WORDING.reduce((text, [api, flag]) => text.replaceAll(api, flag), message);
+}
+
+/** The time since the start, as every line of an event begins. */
+export function elapsedText(elapsedMs: number): string {
+  return `${(elapsedMs / 1000).toFixed(3)}s`.padStart(10);
 }
 
 /** The fields of a record that have a flag, and the flag. */
@@ -88,7 +94,7 @@ export function humanLine(
   mgid: string | undefined,
   elapsedMs: number,
 ): string {
-  const time = `${(elapsedMs / 1000).toFixed(3)}s`.padStart(10);
+  const time = elapsedText(elapsedMs);
   const type = event.type.padEnd('joined'.length);
   if (event.type === 'joined') {
     return `${time}  ${type}  ${event.record.mgid}  ${recordText(event.record)}`;

@@ -2,6 +2,7 @@ import { firstValueFrom, map, merge, of, tap } from 'rxjs';
 import type { GroupEvent } from '../contract/query.js';
 import { groupEvents$ } from '../observable/group-events.js';
 import { registerSaClient } from '../observable/sa-client.js';
+import { elapsedText } from './event-line.js';
 import { signalExitCode } from './exit-code.js';
 import { leave, leavesFailed, untilEnded } from './leaving.js';
 import { placeOf } from './place-flags.js';
@@ -16,7 +17,7 @@ export interface EventsFlags extends PlaceFlags {
 }
 
 function eventLine(event: GroupEvent, elapsedMs: number): string {
-  const time = `${(elapsedMs / 1000).toFixed(3)}s`.padStart(10);
+  const time = elapsedText(elapsedMs);
   const type = event.type.padEnd('subscribed'.length);
   const detail = 'mgid' in event ? event.mgid : 'reason' in event ? event.reason : '';
   return `${time}  ${type}  ${detail}`.trimEnd();

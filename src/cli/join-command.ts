@@ -22,6 +22,7 @@ import type { JoinFlags } from './join-flags.js';
 import { joinRequest, mgidOf, portOptions, present, recordOf } from './join-plan.js';
 import { ASKED, FAILED, leave, leavesFailed } from './leaving.js';
 import type { Ending } from './leaving.js';
+import { SIMULATION } from './place-flags.js';
 import { chooseProvider } from './provider-choice.js';
 import type { Terminal } from './terminal.js';
 
@@ -72,9 +73,7 @@ export async function join(
   const request = joinRequest(target, flags, provider);
   const mgid = mgidOf(request, provider);
   if (flags.provider === 'embedded') {
-    terminal.note(
-      'this is a simulation: the embedded fabric lives in this process, and no InfiniBand fabric is touched',
-    );
+    terminal.note(SIMULATION);
   }
 
   let joined = false;

@@ -8,6 +8,10 @@ import { PROVIDER_NAMES } from './provider-choice.js';
 import type { chooseProvider, ProviderName } from './provider-choice.js';
 import type { Terminal } from './terminal.js';
 
+/** Said before anything else, so that nobody takes a simulation for the fabric. */
+export const SIMULATION =
+  'this is a simulation: the embedded fabric lives in this process, and no InfiniBand fabric is touched';
+
 /** The flags that say where to ask. */
 export interface PlaceFlags {
   readonly provider?: ProviderName;
@@ -55,9 +59,7 @@ export function placeOf(
   choose: typeof chooseProvider,
 ): ChosenPlace {
   if (flags.provider === 'embedded') {
-    terminal.note(
-      'this is a simulation: the embedded fabric lives in this process, and no InfiniBand fabric is touched',
-    );
+    terminal.note(SIMULATION);
   }
   const wish = present<{ device: string; port: number }>({
     device: flags.device,

@@ -1,12 +1,14 @@
 import { createRequire } from 'node:module';
-import { Command, CommanderError } from 'commander';
+import { Command, CommanderError, Option } from 'commander';
 import { devices } from './devices-command.js';
+import type { DevicesFlags } from './devices-command.js';
 import { ExitCode, UsageError } from './exit-code.js';
 import type { GroupArgument } from './group-argument.js';
 import { join } from './join-command.js';
 import { declareJoin } from './join-flags.js';
 import type { JoinFlags } from './join-flags.js';
 import { declareQueries } from './query-flags.js';
+import { PROVIDER_NAMES } from './provider-choice.js';
 import type { ProcessTerminal } from './terminal.js';
 
 function packageVersion(): string {
@@ -42,8 +44,14 @@ export async function run(args: readonly string[], terminal: ProcessTerminal): P
     program
       .command('devices')
       .description('Lists RDMA ports, and which providers are usable, or why not.')
+      .addOption(
+        new Option(
+          '--provider <name>',
+          'whose ports to list (default: umad, or rdmacm where umad cannot be used)',
+        ).choices(PROVIDER_NAMES),
+      )
       .option('--json', 'one JSON object: devices, capabilities')
-      .action((flags: { json?: boolean }) => {
+      .action((flags: DevicesFlags) => {
         code = devices(flags, terminal);
       }),
     declareJoin(program.command('join')).action(async (target: GroupArgument, flags: JoinFlags) => {

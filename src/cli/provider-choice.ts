@@ -11,13 +11,17 @@ import { UsageError } from './exit-code.js';
 export const PROVIDER_NAMES = ['umad', 'rdmacm', 'embedded'] as const;
 export type ProviderName = (typeof PROVIDER_NAMES)[number];
 
-/** Stands in for a provider that cannot be made, so that its failure arrives as an event. */
+/** Stands in for a provider that cannot be made, so that its failure arrives where it is used. */
 function unusable(name: string, error: MulticastError): MulticastProvider {
+  const refuse = (): never => {
+    throw error;
+  };
   return {
     name,
-    joinMulticast: () => {
-      throw error;
-    },
+    joinMulticast: refuse,
+    query: refuse,
+    registerService: refuse,
+    watchGroups: refuse,
     freeMulticast: () => undefined,
   };
 }

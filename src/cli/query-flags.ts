@@ -41,13 +41,15 @@ function long(text: string): bigint {
   throw new InvalidArgumentError('Expected an integer from 0 to 2^64-1, decimal or 0x hex.');
 }
 
-/** A lease in whole seconds. */
+/** A lease in whole seconds, none of 0. */
 function lease(text: string): number {
-  const milliseconds = parseDuration(text, { infinite: 'never runs out', zero: 'at once' });
-  if (milliseconds !== Infinity && milliseconds % 1000 !== 0) {
+  const seconds = /^[\d.]+(ms|s|m|h)$|^inf$/.test(text)
+    ? parseDuration(text, { infinite: 'never runs out' }) / 1000
+    : NaN;
+  if (seconds !== Infinity && !Number.isInteger(seconds)) {
     throw new InvalidArgumentError('Expected whole seconds, 30s or 5m for example, or inf.');
   }
-  return milliseconds / 1000;
+  return seconds;
 }
 
 function endAfter(): Option {

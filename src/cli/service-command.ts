@@ -1,9 +1,10 @@
 import { identity, take, tap } from 'rxjs';
 import type { ServiceEvent } from '../contract/service-event.js';
+import { MulticastError } from '../errors/multicast-error.js';
 import { registerService$ } from '../observable/register-service.js';
 import type { ServiceRegistration } from '../observable/register-service.js';
 import { rejoinOnReset } from '../operators/rejoin-on-reset.js';
-import { inFlagWording } from './event-line.js';
+import { elapsedText, inFlagWording } from './event-line.js';
 import { signalExitCode } from './exit-code.js';
 import { present } from './join-plan.js';
 import { leave, leavesFailed, untilEnded } from './leaving.js';
@@ -23,19 +24,20 @@ export interface RegisterFlags extends PlaceFlags {
   readonly for?: number;
 }
 
-function eventLine(event: ServiceEvent, json: boolean): string {
+function eventLine(event: ServiceEvent, json: boolean, elapsedMs: number): string {
   const { type, status } = event;
+  const time = elapsedText(elapsedMs);
   const id = `0x${(event.request.record.serviceId ?? 0n).toString(16).padStart(16, '0')}`;
   if (event.type === 'joined') {
     const { record } = event;
     return json
       ? recordLine({ type, status, record })
-      : `registered  ${id}  ${record.name}  ${record.serviceGid}`;
+      : `${time}  registered  ${id}  ${record.name}  ${record.serviceGid}`;
   }
   const { code, saStatusName, reason, message } = event.error;
   return json
     ? JSON.stringify({ type, status, code, saStatusName, reason, message })
-    : `${type.padEnd('registered'.length)}  ${id}  ${inFlagWording(message)}`;
+    : `${time}  ${type.padEnd('registered'.length)}  ${id}  ${inFlagWording(message)}`;
 }
 
 /**
@@ -49,6 +51,7 @@ export async function registerService(
   terminal: Terminal,
   choose: typeof chooseProvider = chooseProvider,
 ): Promise<number> {
+  const start = performance.now();
   const place = placeOf(flags, terminal, choose);
   const { provider } = place;
   const registration = present<ServiceRegistration>({
@@ -61,7 +64,7 @@ export async function registerService(
   const events$ = registerService$(registration).pipe(
     flags.rejoin === true ? rejoinOnReset() : identity,
     tap((event) => {
-      terminal.print(eventLine(event, flags.json === true));
+      terminal.print(eventLine(event, flags.json === true, performance.now() - start));
     }),
   );
   const { ending, failure } = await untilEnded(events$, terminal, flags.for);
@@ -74,8 +77,8 @@ export async function registerService(
       throw error;
     },
   });
-  // A registration that was wrong in itself is told as wrong usage.
-  if (failure !== undefined && flags.json !== true) explain(failure, terminal);
+  // A failure stands in the events already; a registration that was wrong in itself is wrong usage.
+  if (failure !== undefined && !(failure instanceof MulticastError)) explain(failure, terminal);
   await leave(provider, ending, leavesFailed(provider), terminal);
   firstSignal.unsubscribe();
   return code;

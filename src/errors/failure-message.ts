@@ -30,7 +30,8 @@ const SA_ADVICE: Readonly<Record<string, string>> = {
     'the record differs from the existing group in the fields named; give their values, or leave them out',
   REQ_INVALID_GID: 'the MGID or the port GID is not acceptable to the subnet manager',
   INSUFFICIENT_COMPONENTS:
-    'the group does not exist and the record has too few fields to create it; give the missing fields',
+    'the group does not exist and the record has too few fields to create it; give the missing fields, ' +
+    "or take them from the IPoIB broadcast group with inherit: 'broadcast'",
   REQ_DENIED: 'the subnet manager denied the request; check partitions and its multicast rules',
 };
 

@@ -1,7 +1,7 @@
 import { nativeEnvironment } from '../binding/environment.js';
 import type { PortInfo } from '../contract/provider.js';
 import { rdmacm } from './rdmacm.js';
-import { listPorts } from './select-port.js';
+import { listPorts, NO_DEVICE } from './select-port.js';
 import { umad } from './umad.js';
 
 /** Whether a provider can be used here, and if not, why. */
@@ -38,7 +38,11 @@ export function capabilities(): Capabilities {
       const usable = ports.some((info) => info.linkLayer !== 'ethernet' && info.state === 'active');
       return {
         usable,
-        reason: usable ? listPorts(ports) : `no active InfiniBand port: ${listPorts(ports)}`,
+        reason: usable
+          ? listPorts(ports)
+          : ports.length === 0
+            ? NO_DEVICE
+            : `no active InfiniBand port: ${listPorts(ports)}`,
       };
     }),
     rdmacm: probe(() => {

@@ -1,10 +1,11 @@
+import { nativeEnvironment } from '../binding/environment.js';
 import type { MulticastProvider } from '../contract/provider.js';
 import { Errno } from '../errors/errno.js';
 import { MulticastError } from '../errors/multicast-error.js';
 import type { McMemberRecordInit } from '../records/mc-member-record.js';
 import { rdmacm, whyInexpressible, whyUnreachable } from './rdmacm.js';
 import type { RdmacmProvider } from './rdmacm.js';
-import { listPorts } from './select-port.js';
+import { listPorts, NO_DEVICE } from './select-port.js';
 import { umad } from './umad.js';
 import type { UmadProvider } from './umad.js';
 
@@ -33,6 +34,16 @@ function reasonAgainst(check: () => string | undefined, shortages: number[]): st
   }
 }
 
+/** Where to go without a fabric. The embedded one is no way out where the addon does not load. */
+function simulationHint(): string {
+  try {
+    nativeEnvironment();
+    return '. To try things out without a fabric, pass provider: embeddedFabric()';
+  } catch {
+    return '';
+  }
+}
+
 /**
  * The provider of a request that names none, with its default options and shared by all such
  * requests: for an MGID umad, for an IP group rdmacm where it can join just that now, else umad. The
@@ -58,17 +69,16 @@ export function defaultProvider(request: Wanted): MulticastProvider {
     // One that is down or unknown to a subnet manager may come up: that is EAGAIN, and not ENODEV.
     return ports.some((info) => info.linkLayer !== 'ethernet')
       ? undefined
-      : `no InfiniBand port; ${listPorts(ports)}`;
+      : ports.length === 0
+        ? NO_DEVICE
+        : `no InfiniBand port; ${listPorts(ports)}`;
   }, shortages);
   if (reason === undefined) return provider;
   tried.push(`umad: ${reason}`);
-  throw new MulticastError(
-    `no provider is usable: ${tried.join('. ')}. To try things out without a fabric, pass provider: embeddedFabric()`,
-    {
-      status: shortages[0] ?? Errno.ENODEV,
-      mgid: request.mgid,
-      device: request.device,
-      port: request.port,
-    },
-  );
+  throw new MulticastError(`no provider is usable: ${tried.join('. ')}${simulationHint()}`, {
+    status: shortages[0] ?? Errno.ENODEV,
+    mgid: request.mgid,
+    device: request.device,
+    port: request.port,
+  });
 }

@@ -13,6 +13,10 @@ export function listPorts(ports: readonly PortInfo[]): string {
     .join(', ')}`;
 }
 
+/** What is said where there is no port at all. */
+export const NO_DEVICE =
+  'no InfiniBand device was found; check that its driver and the kernel module ib_umad are loaded';
+
 /**
  * Chooses the port of a request: the one it names, or the first active InfiniBand port of what it
  * leaves open. A named port is taken whatever its state: the engine says EAGAIN while it is down.
@@ -30,12 +34,7 @@ export function selectPort(
 
   const ofDevice = ports.filter((info) => device === undefined || info.device === device);
   if (ofDevice.length === 0) {
-    throw fail(
-      Errno.ENODEV,
-      device === undefined
-        ? 'no InfiniBand device was found; check that its driver is loaded'
-        : `there is no device '${device}'`,
-    );
+    throw fail(Errno.ENODEV, device === undefined ? NO_DEVICE : `there is no device '${device}'`);
   }
   const candidates = ofDevice.filter((info) => port === undefined || info.port === port);
   if (candidates.length === 0) {
