@@ -1,4 +1,18 @@
-import { concat, EMPTY, map, NEVER, of, queueScheduler, Subject, take, throwError } from 'rxjs';
+import {
+  concat,
+  connect,
+  EMPTY,
+  ignoreElements,
+  map,
+  merge,
+  NEVER,
+  of,
+  queueScheduler,
+  Subject,
+  take,
+  tap,
+  throwError,
+} from 'rxjs';
 import type { Observable } from 'rxjs';
 import { TestScheduler } from 'rxjs/testing';
 import { beforeEach, describe, expect, it } from 'vitest';
@@ -6,6 +20,7 @@ import type { MulticastEvent } from '../../src/contract/event.js';
 import type { JoinRequest } from '../../src/contract/request.js';
 import { joinMulticastAll$ } from '../../src/operators/join-multicast-all.js';
 import { rejoinOnReset } from '../../src/operators/rejoin-on-reset.js';
+import { trackMembership } from '../../src/operators/track-membership.js';
 import { marbleEqual } from '../../src/testing/marble-equal.js';
 import { marbleProvider } from '../../src/testing/marble-provider.js';
 import type { MarbleProvider } from '../../src/testing/marble-provider.js';
@@ -186,6 +201,78 @@ describe('joinMulticastAll$', () => {
         r: 'a ENETRESET',
       });
     });
+  });
+
+  it('tells the operator of which group it is, also where a factory made the request', () => {
+    scheduler.run((helpers) => {
+      const provider = marbleProvider(helpers, { 'ff12::a': ['-j-----'], 'ff12::b': ['--j----'] });
+      const [a, b] = groups(provider, 'ab');
+      const told: (string | undefined)[] = [];
+      const all$ = joinMulticastAll$([a, () => b] as JoinRequest<string>[], {
+        each: (group$, { context }) => {
+          told.push(context);
+          return group$.pipe(take(1));
+        },
+      });
+      helpers.expectObservable(all$.pipe(map(({ type }) => type))).toBe('-j(j|)', { j: 'joined' });
+      helpers.flush();
+      expect(told).toEqual(['a', 'b']);
+    });
+  });
+
+  it('shows the state of each group, giving up included, to an operator that looks on', () => {
+    scheduler.run((helpers) => {
+      const provider = marbleProvider(helpers, {
+        'ff12::a': ['-j--r', '-t'],
+        'ff12::b': ['--j----'],
+      });
+      const states: string[] = [];
+      const all$ = joinMulticastAll$(groups(provider, 'ab'), {
+        each: (group$, { context }) =>
+          group$.pipe(
+            rejoinOnReset({ initialDelayMs: 2, maxOutageMs: 4, jitter: 0 }),
+            connect((events$) =>
+              merge(
+                events$.pipe(
+                  trackMembership(),
+                  tap(({ state, attempts }) =>
+                    states.push(`${context} ${state} ${String(attempts)}`),
+                  ),
+                  ignoreElements(),
+                ),
+                events$,
+              ),
+            ),
+          ),
+      });
+      helpers.expectObservable(words(all$), '^---------!').toBe('-xy-r--t', {
+        x: 'a joined',
+        y: 'b joined',
+        r: 'a ENETRESET',
+        t: 'a ETIMEDOUT',
+      });
+      helpers.flush();
+      expect(states).toEqual([
+        ...['a joining 0', 'b joining 0', 'a member 0', 'b member 0'],
+        ...['a outage 0', 'a outage 1', 'a failed 1'],
+      ]);
+    });
+  });
+
+  it('says which request of a list is wrong', () => {
+    const requests = [
+      { record: { mgid: 'ff12::1' } },
+      { record: { mgid: 'ff12::2', mtuu: 2048 } },
+    ] as JoinRequest[];
+    const errors: unknown[] = [];
+    joinMulticastAll$(requests).subscribe({ error: (error: unknown) => errors.push(error) });
+    joinMulticastAll$([{ ...requests[0], port: 0 }]).subscribe({
+      error: (error: unknown) => errors.push(error),
+    });
+    expect(errors.map(String)).toEqual([
+      expect.stringMatching(/^TypeError: requests\[1\]: record\.mtuu is no field/),
+      expect.stringMatching(/^RangeError: requests\[0\]: port is 0/),
+    ]);
   });
 
   it('takes the first request of a key', () => {

@@ -29,7 +29,7 @@ export interface JoinRequest<C = undefined> {
    * and scope are those of the record, or of an IPoIB MGID, or else 0xffff and 2. Excludes
    * `componentMask`.
    */
-  inherit?: 'broadcast';
+  inherit?: 'broadcast' | undefined;
   /**
    * Milliseconds for the joining phase, queueing included. Default 15000. `Infinity`: no limit.
    * 0, NaN, negative and finite values above 2^31-1 are RangeErrors.

@@ -32,8 +32,13 @@ export interface JoinAllOptions<C> {
    * from 1, or `Infinity`. Default `Infinity`. The time spent waiting is not part of `joinTimeoutMs`.
    */
   concurrency?: number | undefined;
-  /** Applied to the stream of each group, for example `rejoinOnReset()`. */
-  each?: ((group: Observable<MulticastEvent<C>>) => Observable<MulticastEvent<C>>) | undefined;
+  /** Applied to the stream of each group, for example `rejoinOnReset()`; told the group's request. */
+  each?:
+    | ((
+        group: Observable<MulticastEvent<C>>,
+        request: JoinRequest<C>,
+      ) => Observable<MulticastEvent<C>>)
+    | undefined;
   /**
    * What makes two requests the same group. Default: provider, device, port and MGID, or the IP group.
    * Keys are compared as those of a Map.
@@ -47,6 +52,8 @@ interface Wanted<C> {
   /** Two requests with the same terms are the same join. */
   readonly terms: string;
   readonly request: Arg<JoinRequest<C>>;
+  /** The request, or what its factory made first. */
+  readonly value: JoinRequest<C>;
 }
 
 interface Group {
@@ -98,15 +105,34 @@ function checkFunction(name: string, value: unknown): void {
   throw new TypeError(`${name} is ${inspect(value, { depth: 0 })}; expected a function`);
 }
 
+/** Checks one request of a list, and says which it was where it is wrong. */
+function checkListed<C>(
+  request: JoinRequest<C>,
+  index: number,
+): ReturnType<typeof checkJoinRequest<C>> {
+  try {
+    return checkJoinRequest(request);
+  } catch (error) {
+    const where = `requests[${String(index)}]`;
+    if (error instanceof RangeError) throw new RangeError(`${where}: ${error.message}`);
+    if (error instanceof TypeError) throw new TypeError(`${where}: ${error.message}`);
+    throw error;
+  }
+}
+
 function wantedSet<C>(
   requests: Iterable<Arg<JoinRequest<C>>>,
   keyOf: JoinAllOptions<C>['key'],
 ): Map<unknown, Wanted<C>> {
   const wanted = new Map<unknown, Wanted<C>>();
+  let index = 0;
   for (const request of checkIterable(requests)) {
     const value = requestOf(request);
-    const { client, provider, device, port, record, group, componentMask } =
-      checkJoinRequest(value);
+    const { client, provider, device, port, record, group, componentMask, inherit } = checkListed(
+      value,
+      index,
+    );
+    index += 1;
     const place = client ?? { provider, device, port };
     const key =
       keyOf === undefined
@@ -119,8 +145,8 @@ function wantedSet<C>(
           ])
         : keyOf(value);
     if (wanted.has(key)) continue;
-    const terms = JSON.stringify([record, group, componentMask.toString()]);
-    wanted.set(key, { key, terms, request: usingFirst(value, request) });
+    const terms = JSON.stringify([record, group, componentMask.toString(), inherit]);
+    wanted.set(key, { key, terms, request: usingFirst(value, request), value });
   }
   return wanted;
 }
@@ -189,9 +215,9 @@ export function joinMulticastAll$<C>(
       return added;
     };
 
-    const eventsOf = ({ key: name, request }: Wanted<C>): Observable<MulticastEvent<C>> => {
+    const eventsOf = ({ key: name, request, value }: Wanted<C>): Observable<MulticastEvent<C>> => {
       const events$ = window.gate(joinMulticast$(request) as Observable<MulticastEvent<C>>);
-      return (each === undefined ? events$ : each(events$)).pipe(
+      return (each === undefined ? events$ : each(events$, value)).pipe(
         catchError((error: unknown) =>
           error instanceof MulticastError ? EMPTY : throwError(() => error),
         ),
