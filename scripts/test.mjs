@@ -26,7 +26,7 @@ const lanes = {
   native: { run: nativeLane, budget: 120 },
   unit: { run: unitLane, budget: 120 },
   examples: { run: examplesLane, budget: 30 },
-  package: { run: packageLane, budget: 60 },
+  package: { run: packageLane, budget: 90 },
   fabric: { run: fabricLane, budget: 150 },
   kernel: { run: kernelLane, budget: 150 },
   asan: { run: asanLane, budget: 330 },
