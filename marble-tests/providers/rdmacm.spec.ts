@@ -122,7 +122,7 @@ describe('rdmacm(options)', () => {
     [{ sourceAddress: 7 }, TypeError, /sourceAddress is 7/],
     [{ sourceAddress: '' }, TypeError, /sourceAddress is ''/],
     [{ exitDrainMs: -1 }, RangeError, /exitDrainMs is -1/],
-    [{ ref: 'no' }, TypeError, /ref is no/],
+    [{ ref: 'no' }, TypeError, /ref is 'no'/],
     [{ requestTimeoutMs: 1 }, TypeError, /requestTimeoutMs is no option of rdmacm\(\)/],
   ])('%j', (options, type, message) => {
     const make = (): unknown => rdmacm(options as object);

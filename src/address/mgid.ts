@@ -10,7 +10,7 @@ export const UNASSIGNED_MGID = '::';
  * @throws TypeError for text that is no GID, RangeError for a GID that is no multicast GID.
  */
 export function canonicalMgid(text: string): string {
-  if (/^\d+(\.\d+){3}$/.test(text)) {
+  if (typeof text === 'string' && /^\d+(\.\d+){3}$/.test(text)) {
     throw new TypeError(
       `'${text}' is an IP address and no MGID; for an IP address use 'group' in place of record.mgid`,
     );

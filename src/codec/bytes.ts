@@ -1,3 +1,5 @@
+import { shown } from '../records/field-checks.js';
+
 /**
  * Checks that there are as many bytes as a record has.
  *
@@ -6,7 +8,7 @@
 export function checkBytes(bytes: Uint8Array, length: number, what: string): void {
   if (!(bytes instanceof Uint8Array)) {
     throw new TypeError(
-      `bytes is ${String(bytes)}; expected a Uint8Array of ${String(length)} bytes`,
+      `bytes is ${shown(bytes)}; expected a Uint8Array of ${String(length)} bytes`,
     );
   }
   if (bytes.length !== length) {

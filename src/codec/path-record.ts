@@ -9,7 +9,7 @@ import { checkBytes } from './bytes.js';
 export const PATH_RECORD_BYTES = 64;
 
 function isReported(record: Readonly<PathRecordInit> | PathRecord): record is PathRecord {
-  return 'type' in record;
+  return typeof record === 'object' && (record as unknown) !== null && 'type' in record;
 }
 
 /**

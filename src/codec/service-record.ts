@@ -13,7 +13,7 @@ export const SERVICE_RECORD_BYTES = 176;
  * @throws TypeError or RangeError for a field that is not as documented.
  */
 export function packServiceRecord(record: Readonly<ServiceRecordInit> | ServiceRecord): Uint8Array {
-  if (!('nameBytes' in record)) {
+  if (typeof record !== 'object' || (record as unknown) === null || !('nameBytes' in record)) {
     return nativeEnvironment().packServiceRecord(canonicalService(record));
   }
   // The bytes are the name; the text may be only what could be read of it.

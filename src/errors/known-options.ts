@@ -14,7 +14,7 @@ export function checkKnownOptions(
 ): asserts options is object {
   if (typeof options !== 'object' || options === null || Array.isArray(options)) {
     throw new TypeError(
-      `the options of ${whose} are ${inspect(options, { depth: 0 })}; expected an object`,
+      `the options of ${whose} are ${inspect(options, { depth: 0, maxStringLength: 100, customInspect: false })}; expected an object`,
     );
   }
   for (const key of Object.keys(options)) {

@@ -1,4 +1,3 @@
-import { inspect } from 'node:util';
 import { asyncScheduler } from 'rxjs';
 import type { SchedulerLike } from 'rxjs';
 import { parseIpGroup } from '../address/ip-group.js';
@@ -7,7 +6,7 @@ import type { Arg, JoinRequest } from '../contract/request.js';
 import type { SaClient } from '../contract/sa-client.js';
 import { canonicalRecord } from '../records/canonical-record.js';
 import { MC_MEMBER_MASK_ALL, recordComponentMask } from '../records/component-mask.js';
-import { nameOneOf } from '../records/field-checks.js';
+import { nameOneOf, shown } from '../records/field-checks.js';
 import type { McMemberRecordInit } from '../records/mc-member-record.js';
 import { checkDuration, checkScheduler } from './time-options.js';
 import type { DurationRule } from './time-options.js';
@@ -51,7 +50,7 @@ function checkObject(name: string, value: unknown, methods: readonly string[]): 
     !methods.every((method) => typeof target[method] === 'function')
   ) {
     throw new TypeError(
-      `${name} is ${inspect(value, { depth: 0 })}; expected an object with ${methods.join(' and ')}`,
+      `${name} is ${shown(value)}; expected an object with ${methods.join(' and ')}`,
     );
   }
 }
@@ -65,7 +64,7 @@ export function checkProvider(value: MulticastProvider): void {
 export function checkDevice(value: string): void {
   if (typeof value !== 'string' || value === '') {
     throw new TypeError(
-      `device is ${inspect(value)}; expected the name of an RDMA device, for example 'mlx5_0'`,
+      `device is ${shown(value)}; expected the name of an RDMA device, for example 'mlx5_0'`,
     );
   }
 }
@@ -73,7 +72,7 @@ export function checkDevice(value: string): void {
 /** Checks that a value is the number of a port. */
 export function checkPort(value: number): void {
   const accepted = 'expected an integer from 1 to 255';
-  if (typeof value !== 'number') throw new TypeError(`port is ${inspect(value)}; ${accepted}`);
+  if (typeof value !== 'number') throw new TypeError(`port is ${shown(value)}; ${accepted}`);
   if (!Number.isInteger(value) || value < 1 || value > 255) {
     throw new RangeError(`port is ${String(value)}; ${accepted}`);
   }
@@ -82,7 +81,7 @@ export function checkPort(value: number): void {
 function checkMask(value: bigint): void {
   const accepted = `expected a bigint from 0n to 0x${MC_MEMBER_MASK_ALL.toString(16)}n`;
   if (typeof value !== 'bigint') {
-    throw new TypeError(`componentMask is ${inspect(value)}; ${accepted}`);
+    throw new TypeError(`componentMask is ${shown(value)}; ${accepted}`);
   }
   if (value < 0n || value > MC_MEMBER_MASK_ALL) {
     throw new RangeError(`componentMask is ${String(value)}n; ${accepted}`);
@@ -124,7 +123,7 @@ export function checkJoinRequest<C>(
 ): CheckedJoinRequest<C> {
   if (typeof request !== 'object' || (request as unknown) === null) {
     throw new TypeError(
-      `the request is ${inspect(request)}; expected an object with record.mgid or group`,
+      `the request is ${shown(request)}; expected an object with record.mgid or group`,
     );
   }
   for (const key in request) {

@@ -1,10 +1,10 @@
-import { inspect } from 'node:util';
 import type { MulticastJoinedEvent } from '../contract/event.js';
 import type { Arg, JoinRequest, ResolvedJoinRequest } from '../contract/request.js';
 import { checkKnownOptions } from '../errors/known-options.js';
 import { MulticastError } from '../errors/multicast-error.js';
 import type { McMemberRecord } from '../records/mc-member-record.js';
 import { joinMulticast$ } from './join-multicast.js';
+import { shown } from '../records/field-checks.js';
 
 /** A membership that was made, for code that awaits rather than subscribes. */
 export interface Membership<C = undefined> {
@@ -37,7 +37,7 @@ function signalOf(options: JoinMulticastOptions): AbortSignal | undefined {
   checkKnownOptions(options, ['signal'], 'joinMulticast()');
   const { signal } = options;
   if (signal !== undefined && !(signal instanceof AbortSignal)) {
-    throw new TypeError(`signal is ${inspect(signal, { depth: 0 })}; expected an AbortSignal`);
+    throw new TypeError(`signal is ${shown(signal)}; expected an AbortSignal`);
   }
   return signal;
 }

@@ -1,10 +1,10 @@
-import { inspect } from 'node:util';
 import type { MulticastProvider } from '../contract/provider.js';
 import type { SaClient } from '../contract/sa-client.js';
 import { defaultProvider } from '../providers/default-provider.js';
 import { checkDevice, checkPort, checkProvider } from './join-request.js';
 import { clientScope, unregisteredError } from './sa-client.js';
 import type { ClientScope } from './sa-client.js';
+import { shown } from '../records/field-checks.js';
 
 /** Where to ask: at a client's port, or at a port of a provider. */
 export interface PlaceOptions {
@@ -44,9 +44,7 @@ export function checkPlace(options: PlaceOptions): void {
   const { provider, client, device, port } = options;
   if (client !== undefined) {
     if (typeof client !== 'object' || (client as unknown) === null) {
-      throw new TypeError(
-        `client is ${inspect(client, { depth: 0 })}; expected what registerSaClient() gives`,
-      );
+      throw new TypeError(`client is ${shown(client)}; expected what registerSaClient() gives`);
     }
     clientScope(client);
     const excluded = (['provider', 'device', 'port'] as const).find(

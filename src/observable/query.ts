@@ -56,14 +56,15 @@ function checkOptions(options: QueryOptions): bigint {
   if (options.truncated !== undefined) {
     nameOneOf('truncated', options.truncated, ['error', 'complete']);
   }
-  return bigintIn('smKey', options.smKey ?? 0n, 2n ** 64n - 1n);
+  const { smKey = 0n } = options;
+  return bigintIn('smKey', smKey, 2n ** 64n - 1n);
 }
 
 /** Options and record fields stand in one object; these are the options. */
 function split<T extends object>(
   given: T & QueryOptions,
 ): [QueryOptions, Omit<T, keyof QueryOptions>] {
-  if (typeof given !== 'object' || (given as unknown) === null) {
+  if (typeof given !== 'object' || (given as unknown) === null || Array.isArray(given)) {
     throw new TypeError(`the query is ${shown(given)}; expected an object`);
   }
   const names: readonly string[] = QUERY_OPTIONS;

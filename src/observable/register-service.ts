@@ -23,7 +23,7 @@ export interface ServiceRegistration extends ServiceRecordInit, PlaceOptions {
   serviceId: bigint;
   /**
    * Whole seconds until the subnet administrator forgets the service unless it is renewed, which is
-   * done when half of them have passed. Default 300; Infinity: never.
+   * done when half of them have passed. Default 300; Infinity: never; 0 is a RangeError.
    */
   leaseSeconds?: number;
   /** Default 0xffff. */
@@ -49,7 +49,7 @@ interface CheckedService {
 }
 
 function check(given: ServiceRegistration): CheckedService {
-  if (typeof given !== 'object' || (given as unknown) === null) {
+  if (typeof given !== 'object' || (given as unknown) === null || Array.isArray(given)) {
     throw new TypeError(`the service is ${shown(given)}; expected an object with serviceId`);
   }
   const places: readonly string[] = PLACE_OPTIONS;
@@ -66,6 +66,11 @@ function check(given: ServiceRegistration): CheckedService {
   });
   if (record.serviceId === undefined) {
     throw new TypeError('serviceId is missing; expected a bigint from 0n to 0xffffffffffffffffn');
+  }
+  if (record.leaseSeconds === 0) {
+    throw new RangeError(
+      'leaseSeconds is 0; expected an integer from 1 to 0xfffffffe, or Infinity',
+    );
   }
   return { place, record };
 }

@@ -45,8 +45,9 @@ class RegisteredClient implements SaClient {
     return this.#unregistered === undefined;
   }
 
-  unregister({ timeoutMs }: { timeoutMs?: number } = {}): Promise<void> {
-    const limit = checkDuration('timeoutMs', timeoutMs, {
+  unregister(options: { timeoutMs?: number } = {}): Promise<void> {
+    checkKnownOptions(options, ['timeoutMs'], 'unregister()');
+    const limit = checkDuration('timeoutMs', options.timeoutMs, {
       byDefault: Infinity,
       zero: true,
       infinity: true,

@@ -1,5 +1,5 @@
-import { inspect } from 'node:util';
 import type { SchedulerLike } from 'rxjs';
+import { shown } from '../records/field-checks.js';
 
 /** The longest delay of a timer in milliseconds; a Node timer beyond it fires at once. */
 export const MAX_TIMER_MS = 2 ** 31 - 1;
@@ -28,7 +28,7 @@ export function checkDuration(name: string, value: number | undefined, rule: Dur
       : value <= MAX_TIMER_MS && (rule.zero ? value >= 0 : value > 0));
   if (inRange) return value;
   const accepted = `expected milliseconds ${rule.zero ? 'from 0' : 'above 0'} to 2147483647${rule.infinity ? ', or Infinity' : ''}`;
-  if (typeof value !== 'number') throw new TypeError(`${name} is ${inspect(value)}; ${accepted}`);
+  if (typeof value !== 'number') throw new TypeError(`${name} is ${shown(value)}; ${accepted}`);
   throw new RangeError(`${name} is ${String(value)}; ${accepted}`);
 }
 
@@ -44,7 +44,7 @@ export function checkScheduler(
   if (value === undefined) return byDefault;
   if (typeof value?.schedule !== 'function' || typeof value.now !== 'function') {
     throw new TypeError(
-      `scheduler is ${inspect(value, { depth: 0 })}; expected an RxJS scheduler, with schedule and now`,
+      `scheduler is ${shown(value)}; expected an RxJS scheduler, with schedule and now`,
     );
   }
   return value;

@@ -1,4 +1,3 @@
-import { inspect } from 'node:util';
 import {
   catchError,
   concatMap,
@@ -20,6 +19,7 @@ import { MulticastError } from '../errors/multicast-error.js';
 import { joinMulticast$ } from '../observable/join-multicast.js';
 import { checkJoinRequest, requestOf } from '../observable/join-request.js';
 import { JoinWindow } from './join-window.js';
+import { shown } from '../records/field-checks.js';
 
 /** A set of requests, or an Observable of sets that follow each other. */
 export type JoinRequests<C> =
@@ -96,13 +96,13 @@ function checkIterable<T>(requests: Iterable<T>): Iterable<T> {
     return requests;
   }
   throw new TypeError(
-    `the requests are ${inspect(requests, { depth: 0 })}; expected a list or another iterable of join requests, or an Observable of such`,
+    `the requests are ${shown(requests)}; expected a list or another iterable of join requests, or an Observable of such`,
   );
 }
 
 function checkFunction(name: string, value: unknown): void {
   if (value === undefined || typeof value === 'function') return;
-  throw new TypeError(`${name} is ${inspect(value, { depth: 0 })}; expected a function`);
+  throw new TypeError(`${name} is ${shown(value)}; expected a function`);
 }
 
 /** Checks one request of a list, and says which it was where it is wrong. */
@@ -183,7 +183,7 @@ export function joinMulticastAll$<C>(
   checkFunction('key', key);
   if (typeof concurrency !== 'number') {
     throw new TypeError(
-      `concurrency is ${inspect(concurrency)}; expected an integer from 1, or Infinity`,
+      `concurrency is ${shown(concurrency)}; expected an integer from 1, or Infinity`,
     );
   }
   if (concurrency !== Infinity && !(Number.isInteger(concurrency) && concurrency >= 1)) {

@@ -1,4 +1,3 @@
-import { inspect } from 'node:util';
 import { asyncScheduler, Observable } from 'rxjs';
 import type { Observer, SchedulerLike, Subscriber, Unsubscribable } from 'rxjs';
 import type { LifecycleEvent } from '../contract/event.js';
@@ -7,6 +6,7 @@ import { RejoinChain } from '../observable/rejoin-chain.js';
 import { checkDuration, checkScheduler } from '../observable/time-options.js';
 import { startTimer } from '../observable/timers.js';
 import { checkOperatorOptions } from './operator-options.js';
+import { shown } from '../records/field-checks.js';
 
 /** When to join again after a failure, and when to give up. Durations are milliseconds. */
 export interface RejoinPolicy {
@@ -40,7 +40,7 @@ type CheckedPolicy = { [K in keyof RejoinPolicy]-?: NonNullable<RejoinPolicy[K]>
 
 function fraction(name: string, value: number): number {
   if (typeof value !== 'number') {
-    throw new TypeError(`${name} is ${inspect(value)}; expected a number from 0 to 1`);
+    throw new TypeError(`${name} is ${shown(value)}; expected a number from 0 to 1`);
   }
   if (!(value >= 0 && value <= 1)) {
     throw new RangeError(`${name} is ${String(value)}; expected a number from 0 to 1`);
@@ -62,12 +62,12 @@ const POLICY: readonly string[] = [
 
 function checkPolicy(policy: RejoinPolicy): CheckedPolicy {
   checkOperatorOptions('rejoinOnReset', policy, POLICY);
-  const { random = Math.random, retryInitial = false } = policy;
+  const { random = Math.random, retryInitial = false, jitter = 0.5 } = policy;
   if (typeof random !== 'function') {
-    throw new TypeError(`random is ${inspect(random)}; expected a function`);
+    throw new TypeError(`random is ${shown(random)}; expected a function`);
   }
   if (typeof retryInitial !== 'boolean') {
-    throw new TypeError(`retryInitial is ${inspect(retryInitial)}; expected true or false`);
+    throw new TypeError(`retryInitial is ${shown(retryInitial)}; expected true or false`);
   }
   // A delay is a timer and so has an end; the other durations are only compared with.
   const delay = (name: 'initialDelayMs' | 'maxDelayMs', byDefault: number): number =>
@@ -77,7 +77,7 @@ function checkPolicy(policy: RejoinPolicy): CheckedPolicy {
   return {
     initialDelayMs: delay('initialDelayMs', 1_000),
     maxDelayMs: delay('maxDelayMs', 16_000),
-    jitter: fraction('jitter', policy.jitter ?? 0.5),
+    jitter: fraction('jitter', jitter),
     graceMs: span('graceMs', 30_000),
     stableMs: span('stableMs', 10_000),
     maxOutageMs: span('maxOutageMs', Infinity),

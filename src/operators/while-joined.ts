@@ -1,8 +1,8 @@
-import { inspect } from 'node:util';
 import { EMPTY, endWith, from, Observable, Subject, switchMap, takeUntil } from 'rxjs';
 import type { ObservableInput, OperatorFunction } from 'rxjs';
 import type { MulticastEvent } from '../contract/event.js';
 import { checkNoSource } from './operator-options.js';
+import { shown } from '../records/field-checks.js';
 
 /** Follows the last event of a source that completes. */
 const END = Symbol('end');
@@ -23,7 +23,7 @@ export function whileJoined<E extends MulticastEvent<unknown>, R>(
   checkNoSource('whileJoined', project, 'project');
   if (typeof project !== 'function') {
     throw new TypeError(
-      `project is ${inspect(project, { depth: 0 })}; expected a function that makes the inner stream`,
+      `project is ${shown(project)}; expected a function that makes the inner stream`,
     );
   }
   return (source) =>

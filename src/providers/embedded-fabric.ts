@@ -1,4 +1,3 @@
-import { inspect } from 'node:util';
 import { gidOfWords } from '../address/gid.js';
 import { gidWordsOf } from '../binding/gid-words.js';
 import { nativeEnvironment } from '../binding/environment.js';
@@ -15,6 +14,7 @@ import type { CheckedSaPortOptions } from './sa-port-options.js';
 import type { OpenedPort } from './native-provider.js';
 import { SaProvider } from './sa-provider.js';
 import { listPorts } from './select-port.js';
+import { shown } from '../records/field-checks.js';
 
 /** Options of an embedded fabric, and of the SA client on each of its ports. */
 export interface EmbeddedFabricOptions extends SaPortOptions {
@@ -191,6 +191,8 @@ const FABRIC_OPTIONS = [
 ] as const satisfies readonly (keyof EmbeddedFabricOptions)[];
 
 const FOREVER = 2 ** 32 - 1;
+/** Of a P_Key table: NodeInfo says how many in 16 bits. */
+const MOST_PKEYS = 0xffff;
 
 function checkNumber(
   name: string,
@@ -200,7 +202,7 @@ function checkNumber(
   integer: boolean,
 ): number {
   const accepted = `expected ${integer ? 'an integer' : 'a number'} from ${String(min)} to ${String(max)}`;
-  if (typeof value !== 'number') throw new TypeError(`${name} is ${String(value)}; ${accepted}`);
+  if (typeof value !== 'number') throw new TypeError(`${name} is ${shown(value)}; ${accepted}`);
   if (!(value >= min && value <= max) || (integer && !Number.isInteger(value))) {
     throw new RangeError(`${name} is ${String(value)}; ${accepted}`);
   }
@@ -213,23 +215,30 @@ function checkCount(count: number): number {
 
 function checkMethod(method: SaMethod | undefined): number {
   if (method === undefined) return 0;
-  if (Object.hasOwn(METHODS, method)) return METHODS[method];
+  if (typeof method === 'string' && Object.hasOwn(METHODS, method)) return METHODS[method];
   throw new TypeError(
-    `method is ${inspect(method)}; expected one of ${Object.keys(METHODS).join(', ')}`,
+    `method is ${shown(method)}; expected one of ${Object.keys(METHODS).join(', ')}`,
   );
 }
 
 function checkBoolean(name: string, value: boolean): boolean {
   if (typeof value === 'boolean') return value;
-  throw new TypeError(`${name} is ${String(value)}; expected true or false`);
+  throw new TypeError(`${name} is ${shown(value)}; expected true or false`);
 }
 
-function checkPkeys(pkeys: readonly number[]): readonly number[] {
-  if (!Array.isArray(pkeys)) {
-    throw new TypeError(`pkeys is ${String(pkeys)}; expected a list of numbers`);
+function checkPkeys(given: readonly number[]): readonly number[] {
+  if (!Array.isArray(given)) {
+    throw new TypeError(`pkeys is ${shown(given)}; expected a list of numbers`);
   }
-  for (const pkey of pkeys) checkNumber('pkeys', pkey as number, 0, 0xffff, true);
-  return pkeys as readonly number[];
+  if (given.length > MOST_PKEYS) {
+    throw new RangeError(
+      `pkeys has ${String(given.length)} elements; expected at most ${String(MOST_PKEYS)}`,
+    );
+  }
+  // A copy: what is used is what was checked.
+  const pkeys = [...(given as readonly number[])];
+  for (const pkey of pkeys) checkNumber('pkeys', pkey, 0, 0xffff, true);
+  return pkeys;
 }
 
 interface Remains {
@@ -293,7 +302,7 @@ class Clients extends SaProvider {
   protected indexOf(device: string): number {
     if (typeof device !== 'string') {
       throw new TypeError(
-        `device is ${inspect(device)}; expected the name of a device of the fabric, for example 'embedded0'`,
+        `device is ${shown(device)}; expected the name of a device of the fabric, for example 'embedded0'`,
       );
     }
     const index = /^embedded(0|[1-9]\d*)$/.exec(device)?.[1];
@@ -414,7 +423,7 @@ class Fabric extends Clients implements EmbeddedFabric {
     checkKnownOptions(options, ['reregister'], 'restartSm()');
     const { reregister = false } = options;
     if (typeof reregister !== 'boolean') {
-      throw new TypeError(`reregister is ${inspect(reregister)}; expected true or false`);
+      throw new TypeError(`reregister is ${shown(reregister)}; expected true or false`);
     }
     this.#control('restartSm', reregister ? 1 : 0);
   }
@@ -520,21 +529,22 @@ class Fabric extends Clients implements EmbeddedFabric {
 export function embeddedFabric(options: EmbeddedFabricOptions = {}): EmbeddedFabric {
   checkKnownOptions(options, [...FABRIC_OPTIONS, ...SA_PORT_OPTIONS], 'embeddedFabric()');
   const portOptions = checkSaPortOptions(options);
-  const { clock = 'real', seed = 1, pkeys = [0xffff] } = options;
+  const { clock = 'real', seed = 1, pkeys = [0xffff], ports = 2, rmpp = true } = options;
+  const { mlidPool = 1024, groupsPerMlid = 1, delayMs = 0, serviceRate = 0 } = options;
   // From JavaScript anything may come, whatever the type says.
   if (!['real', 'manual'].includes(clock)) {
-    throw new TypeError(`clock is ${inspect(clock)}; expected 'real' or 'manual'`);
+    throw new TypeError(`clock is ${shown(clock)}; expected 'real' or 'manual'`);
   }
   const fabric = nativeEnvironment().createFabric({
-    ports: checkNumber('ports', options.ports ?? 2, 1, 1000, true),
+    ports: checkNumber('ports', ports, 1, 1000, true),
     manual: clock === 'manual',
-    mlidPool: checkNumber('mlidPool', options.mlidPool ?? 1024, 1, 0x3fff, true),
-    groupsPerMlid: checkNumber('groupsPerMlid', options.groupsPerMlid ?? 1, 1, 1024, true),
-    delayMs: checkNumber('delayMs', options.delayMs ?? 0, 0, 2 ** 31 - 1, false),
-    serviceRate: checkNumber('serviceRate', options.serviceRate ?? 0, 0, 1e9, false),
+    mlidPool: checkNumber('mlidPool', mlidPool, 1, 0x3fff, true),
+    groupsPerMlid: checkNumber('groupsPerMlid', groupsPerMlid, 1, 1024, true),
+    delayMs: checkNumber('delayMs', delayMs, 0, 2 ** 31 - 1, false),
+    serviceRate: checkNumber('serviceRate', serviceRate, 0, 1e9, false),
     seed: checkNumber('seed', seed, 0, Number.MAX_SAFE_INTEGER, true),
     pkeys: checkPkeys(pkeys),
-    rmpp: checkBoolean('rmpp', options.rmpp ?? true),
+    rmpp: checkBoolean('rmpp', rmpp),
   });
   return new Fabric(fabric, portOptions, clock === 'manual', seed);
 }

@@ -1,6 +1,5 @@
 import { createRequire } from 'node:module';
 import type Net from 'node:net';
-import { inspect } from 'node:util';
 import { canonicalGid } from '../address/gid.js';
 import { parseIpGroup } from '../address/ip-group.js';
 import { nativeEnvironment } from '../binding/environment.js';
@@ -25,6 +24,7 @@ import type { JoinState, McMemberRecordInit } from '../records/mc-member-record.
 import { NativeProvider } from './native-provider.js';
 import { checkSaPortOptions } from './sa-port-options.js';
 import { listPorts } from './select-port.js';
+import { shown } from '../records/field-checks.js';
 
 /** A provider that joins through the kernel's RDMA connection manager. */
 export interface RdmacmProvider extends MulticastProvider {
@@ -64,7 +64,7 @@ function checkOptions(options: RdmacmOptions): CheckedOptions {
   const { portSpace = 'udp', sourceAddress, exitDrainMs, ref } = options;
   if (!PORT_SPACES.includes(portSpace)) {
     throw new (typeof portSpace === 'string' ? RangeError : TypeError)(
-      `portSpace is ${inspect(portSpace)}; expected one of 'udp', 'ipoib'`,
+      `portSpace is ${shown(portSpace)}; expected one of 'udp', 'ipoib'`,
     );
   }
   if (
@@ -72,7 +72,7 @@ function checkOptions(options: RdmacmOptions): CheckedOptions {
     (typeof sourceAddress !== 'string' || !isIpAddress(sourceAddress))
   ) {
     throw new TypeError(
-      `sourceAddress is ${inspect(sourceAddress)}; expected an IPv4 or IPv6 address of this machine, for example '10.0.0.1'`,
+      `sourceAddress is ${shown(sourceAddress)}; expected an IPv4 or IPv6 address of this machine, for example '10.0.0.1'`,
     );
   }
   const checked = checkSaPortOptions({

@@ -1,6 +1,6 @@
-import { inspect } from 'node:util';
 import type { SaPortOptions } from '../contract/provider.js';
 import type { NativePortOptions } from '../binding/addon.js';
+import { shown } from '../records/field-checks.js';
 
 /** `SaPortOptions` with every default filled in. */
 export type CheckedSaPortOptions = {
@@ -56,7 +56,7 @@ export function checkSaPortOptions(options: SaPortOptions): CheckedSaPortOptions
     const value = options[key];
     if (value === undefined) continue;
     const accepted = `expected ${limit.integer ? 'an integer' : 'a number'} of ${limit.unit} from ${String(limit.min)} to ${String(limit.max)}`;
-    if (typeof value !== 'number') throw new TypeError(`${name} is ${String(value)}; ${accepted}`);
+    if (typeof value !== 'number') throw new TypeError(`${name} is ${shown(value)}; ${accepted}`);
     if (
       !(value >= limit.min && value <= limit.max) ||
       (limit.integer && !Number.isInteger(value))
@@ -68,14 +68,14 @@ export function checkSaPortOptions(options: SaPortOptions): CheckedSaPortOptions
   if (options.probe !== undefined) {
     if (!PROBES.includes(options.probe)) {
       throw new (typeof options.probe === 'string' ? RangeError : TypeError)(
-        `probe is ${inspect(options.probe)}; expected ${PROBES.map((one) => inspect(one)).join(' or ')}`,
+        `probe is ${shown(options.probe)}; expected ${PROBES.map((one) => shown(one)).join(' or ')}`,
       );
     }
     checked.probe = options.probe;
   }
   if (options.ref !== undefined) {
     if (typeof options.ref !== 'boolean') {
-      throw new TypeError(`ref is ${String(options.ref)}; expected true or false`);
+      throw new TypeError(`ref is ${shown(options.ref)}; expected true or false`);
     }
     checked.ref = options.ref;
   }

@@ -1,8 +1,8 @@
 import { inspect } from 'node:util';
 
-/** A value as an error message shows it. */
+/** A value as an error message shows it. Never throws, whatever the value does when it is converted. */
 export function shown(value: unknown): string {
-  return inspect(value, { depth: 0 });
+  return inspect(value, { depth: 0, maxStringLength: 100, customInspect: false });
 }
 
 function limitText(value: number | bigint): string {
