@@ -2,6 +2,8 @@ import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { ADDON_FUNCTIONS } from '../../src/binding/addon.js';
 import { nativeEnvironment } from '../../src/binding/environment.js';
+import { incomingArray, outgoingArray } from '../../src/binding/exchange.js';
+import { loadAddon } from '../../src/binding/load.js';
 import { PORT_STATS_FIELDS } from '../../src/binding/stats-fields.js';
 import { packMcMemberRecord, unpackMcMemberRecord } from '../../src/codec/mc-member-record.js';
 import { SELECTORS } from '../../src/records/canonical-record.js';
@@ -20,6 +22,39 @@ describe('the built addon', () => {
     expect(() => {
       nativeEnvironment().addon.stats(999, new Float64Array(PORT_STATS_FIELDS.length));
     }).toThrow('the port is closed');
+  });
+});
+
+describe('the addon itself, which nothing but the binding calls', () => {
+  const nonsense = [undefined, null, NaN, -1, 1e300, '', 'create', true, 1n, Symbol('s'), {}, []];
+  const more = [new Float64Array(3), new Uint8Array(64), new Float32Array(61), new ArrayBuffer(8)];
+
+  it('answers what makes no sense by an exception, before anything is attached too', () => {
+    const fresh = loadAddon();
+    for (const name of ADDON_FUNCTIONS) {
+      // These two do as they are told.
+      if (name === 'hold' || name === 'drain') continue;
+      const call = fresh[name] as (...args: unknown[]) => unknown;
+      for (const first of [...nonsense, ...more]) {
+        for (const second of [...nonsense, ...more]) {
+          try {
+            Reflect.apply(call, second, [first, second, first, second]);
+          } catch (error) {
+            expect(error).toBeInstanceOf(Error);
+          }
+        }
+      }
+    }
+    expect(() => fresh.codec('packMcMemberRecord')).toThrow('nothing is attached');
+    const { length } = outgoingArray();
+    expect(() => {
+      fresh.attach(
+        incomingArray(),
+        new Float32Array(length) as never,
+        () => undefined,
+        () => undefined,
+      );
+    }).toThrow('of different versions');
   });
 });
 

@@ -36,6 +36,11 @@ constexpr int kGather = 64;
 // Handles are unique in the process, since environments share ports.
 std::atomic<HandleId> nextHandle{1};
 
+double* attached(Napi::Env env, double* slots) {
+  if (slots == nullptr) throw Napi::Error::New(env, "nothing is attached");
+  return slots;
+}
+
 /** An Error that the binding turns into a MulticastError. */
 Napi::Error failure(Napi::Env env, int status, const std::string& message) {
   Napi::Error error = Napi::Error::New(env, message);
@@ -68,17 +73,13 @@ Environment::~Environment() {
 }
 
 Napi::Value Environment::attach(const Napi::CallbackInfo& info) {
-  double** const slots[] = {&incoming_, &outgoing_, &questions_};
   const size_t lengths[] = {kBatch * kCompletionSlots, kRequestSlots, kAskSlots};
-  for (size_t i = 0; i < 3; ++i) {
-    Napi::Float64Array array = info[i].As<Napi::Float64Array>();
-    if (array.ElementLength() != lengths[i]) {
-      throw Napi::RangeError::New(info.Env(),
-                                  "the addon and the package are of different versions");
-    }
-    *slots[i] = array.Data();
-    arrays_[i] = Napi::Persistent(array);
-  }
+  double* slots[3];
+  for (size_t i = 0; i < 3; ++i) slots[i] = slotsOf(info, i, lengths[i]);
+  incoming_ = slots[0];
+  outgoing_ = slots[1];
+  questions_ = slots[2];
+  for (size_t i = 0; i < 3; ++i) arrays_[i] = Napi::Persistent(info[i].As<Napi::Float64Array>());
   dispatch_ = Napi::Persistent(info[3].As<Napi::Function>());
   note_ = Napi::Persistent(info[4].As<Napi::Function>());
   return info.Env().Undefined();
@@ -163,7 +164,7 @@ Napi::Value Environment::join(const Napi::CallbackInfo& info) {
   if (ended_) throw failure(info.Env(), kENODEV, "the process is exiting");
   Opened& port = opened(info);
   const HandleId id = nextHandle.fetch_add(1, std::memory_order_relaxed);
-  port.port->engine().join(id, readRequest(outgoing_), port.sink.get());
+  port.port->engine().join(id, readRequest(attached(info.Env(), outgoing_)), port.sink.get());
   return Napi::Number::New(info.Env(), static_cast<double>(id));
 }
 
@@ -174,7 +175,7 @@ Napi::Value Environment::ask(const Napi::CallbackInfo& info) {
   const auto trap = static_cast<uint16_t>(info[2].As<Napi::Number>().Uint32Value());
   const AskSpec spec =
       trap != 0 ? sa::subscriptionTo(trap)
-                : readAsk(questions_, milliseconds(info[1].As<Napi::Number>().DoubleValue()));
+                : readAsk(attached(info.Env(), questions_), milliseconds(info[1].As<Napi::Number>().DoubleValue()));
   if (!port.port->engine().ask(id, spec, port.sink.get())) {
     throw failure(info.Env(), kEOPNOTSUPP, "this provider cannot ask the subnet administrator");
   }
@@ -182,7 +183,7 @@ Napi::Value Environment::ask(const Napi::CallbackInfo& info) {
 }
 
 Napi::Value Environment::memberRecord(const Napi::CallbackInfo& info) {
-  double* slots = outgoing_;
+  double* slots = attached(info.Env(), outgoing_);
   const auto record = opened(info).port->engine().memberRecord(readRecord(slots + 1).mgid);
   if (record) writeRecord(*record, slots + 1);
   return Napi::Boolean::New(info.Env(), record.has_value());
@@ -208,13 +209,10 @@ void Environment::flushPorts() {
 
 Napi::Value Environment::stats(const Napi::CallbackInfo& info) {
   const PortStats stats = opened(info).port->engine().stats();
-  Napi::Float64Array out = info[1].As<Napi::Float64Array>();
   const Counter* counters = reinterpret_cast<const Counter*>(&stats);
   constexpr size_t kCount = sizeof(PortStats) / sizeof(Counter);
   static_assert(sizeof(PortStats) % sizeof(Counter) == 0, "PortStats holds counters only");
-  if (out.ElementLength() != kCount) {
-    throw Napi::RangeError::New(info.Env(), "the addon and the package are of different versions");
-  }
+  double* out = slotsOf(info, 1, kCount);
   for (size_t i = 0; i < kCount; ++i) out[i] = static_cast<double>(counters[i].get());
   return info.Env().Undefined();
 }
@@ -443,7 +441,7 @@ Napi::Value Environment::codec(const Napi::CallbackInfo& info) {
   const std::string verb = info[0].As<Napi::String>();
   if (verb == "packMcMemberRecord") {
     Napi::Uint8Array bytes = Napi::Uint8Array::New(env, kMcMemberRecordSize);
-    rxib::codec::packMcMemberRecord(readRequest(outgoing_).record, bytes.Data());
+    rxib::codec::packMcMemberRecord(readRequest(attached(env, outgoing_)).record, bytes.Data());
     return bytes;
   }
   if (verb == "unpackMcMemberRecord") {
@@ -452,7 +450,7 @@ Napi::Value Environment::codec(const Napi::CallbackInfo& info) {
     if (!rxib::codec::unpackMcMemberRecord(bytes.data, bytes.size, record)) {
       return Napi::Boolean::New(env, false);
     }
-    writeRecord(record, outgoing_ + 1);
+    writeRecord(record, attached(env, outgoing_) + 1);
     return Napi::Boolean::New(env, true);
   }
   if (auto result = recordCodec(info, verb)) return *result;

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "addon/exchange.h"
+#include "addon/values.h"
 #include "codec/byte_order.h"
 #include "codec/mad.h"
 #include "codec/path_record.h"
@@ -128,14 +129,6 @@ void writeService(const ServiceRecord& service, double* slots) {
   writeValues(service.data16, slots + 104);
   writeValues(service.data32, slots + 112);
   for (size_t i = 0; i < 2; ++i) write64(service.data64[i], slots + 116 + 2 * i);
-}
-
-double* slotsOf(const Napi::CallbackInfo& info, size_t argument, size_t count) {
-  Napi::Float64Array slots = info[argument].As<Napi::Float64Array>();
-  if (slots.ElementLength() != count) {
-    throw Napi::RangeError::New(info.Env(), "the addon and the package are of different versions");
-  }
-  return slots.Data();
 }
 
 }  // namespace

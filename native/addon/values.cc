@@ -33,6 +33,16 @@ const char* linkLayerName(LinkLayer layer) {
 
 }  // namespace
 
+double* slotsOf(const Napi::CallbackInfo& info, size_t argument, size_t count) {
+  const Napi::Value value = info[argument];
+  if (value.IsTypedArray() &&
+      value.As<Napi::TypedArray>().TypedArrayType() == napi_float64_array) {
+    Napi::Float64Array slots = value.As<Napi::Float64Array>();
+    if (slots.ElementLength() == count) return slots.Data();
+  }
+  throw Napi::RangeError::New(info.Env(), "the addon and the package are of different versions");
+}
+
 Napi::Object portInfo(Napi::Env env, const std::string& device, uint8_t port,
                       const PortState& state) {
   Napi::Object info = Napi::Object::New(env);

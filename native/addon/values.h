@@ -37,6 +37,9 @@ inline std::string textOr(const Napi::Object& options, const char* name) {
   return value.IsString() ? value.As<Napi::String>().Utf8Value() : std::string();
 }
 
+/** The numbers of a Float64Array of just so many; throws a RangeError for anything else. */
+double* slotsOf(const Napi::CallbackInfo& info, size_t argument, size_t count);
+
 Napi::Object portInfo(Napi::Env env, const std::string& device, uint8_t port,
                       const PortState& state);
 
