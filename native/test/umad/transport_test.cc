@@ -971,6 +971,21 @@ TEST("umad reports: wanted again at once, they are not given up in between") {
   bench.close();
 }
 
+TEST("umad reports: given up only when no answer is owed, or the simulator crashes") {
+  Bench bench;
+  MadTransport& transport = bench.open();
+  const size_t usual = bench.fake.agents();
+  CHECK_EQ(transport.wantReports(true), kOk);
+  CHECK_EQ(transport.send(request(7), 1, 0, milliseconds{100}), kOk);
+  CHECK_EQ(transport.wantReports(false), kOk);
+  const int before = bench.fake.receives();
+  CHECK(bench.pollUntil([&] { return bench.fake.receives() > before + 2; }));
+  CHECK_EQ(bench.fake.agents(), usual + 1);
+  bench.fake.expire();
+  CHECK(bench.pollUntil([&] { return bench.fake.agents() == usual; }));
+  bench.close();
+}
+
 TEST("umad reports: EBUSY while another program has them, and everything else goes on") {
   Bench bench;
   MadTransport& transport = bench.open();
