@@ -35,8 +35,7 @@ const char* linkLayerName(LinkLayer layer) {
 
 double* slotsOf(const Napi::CallbackInfo& info, size_t argument, size_t count) {
   const Napi::Value value = info[argument];
-  if (value.IsTypedArray() &&
-      value.As<Napi::TypedArray>().TypedArrayType() == napi_float64_array) {
+  if (value.IsTypedArray() && value.As<Napi::TypedArray>().TypedArrayType() == napi_float64_array) {
     Napi::Float64Array slots = value.As<Napi::Float64Array>();
     if (slots.ElementLength() == count) return slots.Data();
   }

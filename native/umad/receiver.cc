@@ -144,9 +144,10 @@ void Receiver::loop() {
     {
       std::lock_guard<std::mutex> lock(mutex_);
       if (stopping_) return;
-      // The kernel would not mind, but libumad2sim crashes when an agent goes while another one waits
-      // for an answer.
-      if (retiring_ >= 0 && owed_ == 0) library_->unregisterAgent(port_, std::exchange(retiring_, -1));
+      // The kernel would not mind, but libumad2sim crashes when an agent goes while another one
+      // waits for an answer.
+      if (retiring_ >= 0 && owed_ == 0)
+        library_->unregisterAgent(port_, std::exchange(retiring_, -1));
     }
     const Outcome outcome = receive(waitUntil(due, steadyNow()), true);
     const bool failed = outcome == Outcome::kFailed;
