@@ -2,7 +2,7 @@ import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { ADDON_FUNCTIONS } from '../../src/binding/addon.js';
 import { nativeEnvironment } from '../../src/binding/environment.js';
-import { incomingArray, outgoingArray } from '../../src/binding/exchange.js';
+import { incomingArray, requestSlots } from '../../src/binding/exchange.js';
 import { loadAddon } from '../../src/binding/load.js';
 import { PORT_STATS_FIELDS } from '../../src/binding/stats-fields.js';
 import { packMcMemberRecord, unpackMcMemberRecord } from '../../src/codec/mc-member-record.js';
@@ -46,11 +46,12 @@ describe('the addon itself, which nothing but the binding calls', () => {
       }
     }
     expect(() => fresh.codec('packMcMemberRecord')).toThrow('nothing is attached');
-    const { length } = outgoingArray();
+    const { length } = requestSlots();
     expect(() => {
       fresh.attach(
         incomingArray(),
         new Float32Array(length) as never,
+        requestSlots(),
         () => undefined,
         () => undefined,
       );

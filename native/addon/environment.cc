@@ -173,9 +173,9 @@ Napi::Value Environment::ask(const Napi::CallbackInfo& info) {
   Opened& port = opened(info);
   const HandleId id = nextHandle.fetch_add(1, std::memory_order_relaxed);
   const auto trap = static_cast<uint16_t>(info[2].As<Napi::Number>().Uint32Value());
-  const AskSpec spec =
-      trap != 0 ? sa::subscriptionTo(trap)
-                : readAsk(attached(info.Env(), questions_), milliseconds(info[1].As<Napi::Number>().DoubleValue()));
+  const AskSpec spec = trap != 0 ? sa::subscriptionTo(trap)
+                                 : readAsk(attached(info.Env(), questions_),
+                                           milliseconds(info[1].As<Napi::Number>().DoubleValue()));
   if (!port.port->engine().ask(id, spec, port.sink.get())) {
     throw failure(info.Env(), kEOPNOTSUPP, "this provider cannot ask the subnet administrator");
   }
