@@ -1,6 +1,7 @@
 // Every claim of docs/traps.md, in its order, asserted: the trap first, then the right way.
 
 import assert from 'node:assert/strict';
+import { AsyncLocalStorage } from 'node:async_hooks';
 import { spawnSync } from 'node:child_process';
 import {
   embeddedFabric,
@@ -250,6 +251,26 @@ await trap('specs without an end', () => {
     );
     helpers.expectObservable(source$, '^-----!').toBe('--x-x-'); // ends where the spec says
   });
+});
+
+await trap('the context of the subscriber', async ({ provider }) => {
+  const storage = new AsyncLocalStorage();
+  const seen = [];
+  const again = storage.run('mine', () => {
+    const store = storage.getStore();
+    return firstValueFrom(
+      joinMulticast$(() => {
+        seen.push(storage.getStore());
+        return { provider, record, context: store };
+      }).pipe(
+        rejoinOnReset({ initialDelayMs: 1 }),
+        tap(({ type }) => type === 'joined' && seen.length === 1 && provider.takeover(9)),
+        filter(({ type }) => type === 'joined' && seen.length === 2),
+      ),
+    );
+  });
+  assert.equal((await again).context, 'mine');
+  assert.deepEqual(seen, ['mine', undefined]);
 });
 
 await trap('no error handler', () => {

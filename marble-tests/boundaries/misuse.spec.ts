@@ -39,6 +39,11 @@ const trapped = new Proxy(
     },
   },
 );
+const tagged = {
+  get [Symbol.toStringTag](): never {
+    throw new Error('asked for its tag');
+  },
+};
 
 /** No option and no field of the package takes any of these. */
 const WRONG: readonly (readonly [string, unknown])[] = [
@@ -47,6 +52,7 @@ const WRONG: readonly (readonly [string, unknown])[] = [
   ['an object without a prototype', Object.create(null)],
   ['an object that throws when it is shown', mute],
   ['a proxy that throws when it is shown', trapped],
+  ['an object whose tag throws', tagged],
   ['NaN', NaN],
   ['a negative bigint', -1n],
   ['a list of a list', [['full-member']]],

@@ -381,6 +381,16 @@ describe('joinMulticast$ call by call', () => {
     expect(log).toEqual(['error', 'E']);
     expect(errors[0]).toMatchObject({ code: 'EPROTO', errno: -71, retryable: false });
     expect(provider.joins[0]?.frees).toBe(1);
+
+    // The same from within joinMulticast.
+    const early = manualProvider((join) => {
+      join.complete(completion as JoinCompletion);
+    });
+    const second = recording();
+    joinMulticast$({ provider: early, record }).subscribe(second.observer);
+    expect(second.log).toEqual(['error', 'E']);
+    expect(second.errors[0]).toMatchObject({ code: 'EPROTO' });
+    expect(early.alive()).toBe(0);
   });
 
   it('drops a duplicate success and counts it in diagnostics', () => {
@@ -427,6 +437,41 @@ describe('joinMulticast$ call by call', () => {
     expect(errors[0]).toBeInstanceOf(MulticastError);
     expect(errors[0]).toMatchObject({ code: 'EACCES', retryable: false, cause: thrown });
     expect(freeMulticast).not.toHaveBeenCalled();
+  });
+
+  it.each<[string, () => unknown, string]>([
+    ['text', () => 'denied', "'denied'"],
+    ['nothing', () => undefined, 'undefined'],
+    [
+      'what throws when it is shown',
+      () => ({
+        get [Symbol.toStringTag]() {
+          throw new Error('asked for its tag');
+        },
+      }),
+      'a value of type object',
+    ],
+    [
+      'an error that throws when it is read',
+      () =>
+        Object.defineProperty(new Error('hidden'), 'message', {
+          get: () => {
+            throw new Error('asked for its message');
+          },
+        }),
+      'a value of type object',
+    ],
+  ])('wraps %s as well', (_, make, text) => {
+    const thrown = make();
+    const provider = manualProvider(() => {
+      throw thrown;
+    });
+    const { log, errors, observer } = recording();
+    joinMulticast$({ provider, record }).subscribe(observer);
+    expect(log).toEqual(['error', 'E']);
+    expect(errors[0]).toMatchObject({ code: 'EIO', retryable: false });
+    expect((errors[0] as MulticastError).cause).toBe(thrown);
+    expect((errors[0] as MulticastError).message).toContain(text);
   });
 
   it('passes a MulticastError that was thrown', () => {
@@ -704,7 +749,7 @@ describe('joinMulticast$ call by call', () => {
     joinMulticast$((() => Promise.reject(new Error('late'))) as never).subscribe(observer);
     expect(messages).toEqual([
       "record.mgid: '239.1.2.3' is an IP address and no MGID; for an IP address use 'group' in place of record.mgid",
-      'the request factory returned a Promise; expected a request (await first, then join)',
+      'the request is a Promise; expected a request (await first, then join)',
     ]);
   });
 

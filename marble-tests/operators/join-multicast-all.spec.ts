@@ -269,9 +269,13 @@ describe('joinMulticastAll$', () => {
     joinMulticastAll$([{ ...requests[0], port: 0 }]).subscribe({
       error: (error: unknown) => errors.push(error),
     });
+    joinMulticastAll$([() => Promise.resolve()] as never).subscribe({
+      error: (error: unknown) => errors.push(error),
+    });
     expect(errors.map(String)).toEqual([
       expect.stringMatching(/^TypeError: requests\[1\]: record\.mtuu is no field/),
       expect.stringMatching(/^RangeError: requests\[0\]: port is 0/),
+      expect.stringMatching(/^TypeError: requests\[0\]: the request is a Promise/),
     ]);
   });
 

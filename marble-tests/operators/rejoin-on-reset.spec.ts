@@ -517,6 +517,24 @@ describe('rejoinOnReset keeps the place of the first membership', () => {
     nested.unsubscribe();
   });
 
+  it('ends with the error of a provider also when that is frozen', () => {
+    const frozen: MulticastError = Object.freeze(new MulticastError('no port', { status: -19 }));
+    const provider = manualProvider((join, index) => {
+      if (index > 0) throw frozen;
+      join.joined();
+      join.complete({ status: -102 });
+    });
+    const errors: unknown[] = [];
+    const scheduler = new TestScheduler(marbleEqual);
+    scheduler.run(() => {
+      joinMulticast$({ provider, record: { mgid: 'ff12::1' } })
+        .pipe(rejoinOnReset())
+        .subscribe({ error: (error: unknown) => errors.push(error) });
+    });
+    expect(errors).toEqual([frozen]);
+    expect(errors[0]).toBe(frozen);
+  });
+
   it('sets attempts on the error that was the event as well', () => {
     const provider = manualProvider();
     const errors: unknown[] = [];

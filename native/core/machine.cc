@@ -30,7 +30,7 @@ Instant ThreadDriver::wakeHere(Duration reach) {
     if (!woken_ && !stopping_) {
       if (next_ >= resumes_) return kNever;
       // Two changes of thread, to set an alarm earlier, cost more than the caller's coming back.
-      if (next_ <= after(steadyNow(), reach)) return next_;
+      if (reach > Duration{0} && next_ <= after(steadyNow(), reach)) return next_;
     }
   }
   // The caller has work of its own; anything further is the thread's.

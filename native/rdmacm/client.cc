@@ -162,7 +162,8 @@ int Client::start(Handle& handle, const JoinSpec& spec) {
     standGuard();
     auto other = sourceFor(group);
     if (found != kOk) {
-      status = found;
+      // A shortage of descriptors passes, and outages are when they run short.
+      status = found == kENODEV ? found : static_cast<int>(kEADDRNOTAVAIL);
     } else if (other && !(source && *other == *source)) {
       status = begin(handle, *other, group);
     }

@@ -1,4 +1,4 @@
-import { inspect } from 'node:util';
+import { shown } from './shown.js';
 
 /**
  * Checks that options are an object with none but known keys, so that a misspelt option is not
@@ -13,9 +13,7 @@ export function checkKnownOptions(
   whose: string,
 ): asserts options is object {
   if (typeof options !== 'object' || options === null || Array.isArray(options)) {
-    throw new TypeError(
-      `the options of ${whose} are ${inspect(options, { depth: 0, maxStringLength: 100, customInspect: false })}; expected an object`,
-    );
+    throw new TypeError(`the options of ${whose} are ${shown(options)}; expected an object`);
   }
   for (const key of Object.keys(options)) {
     if (!known.includes(key)) {

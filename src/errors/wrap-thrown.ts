@@ -1,6 +1,6 @@
-import { inspect } from 'node:util';
 import { Errno, errnoNumber } from './errno.js';
 import { MulticastError } from './multicast-error.js';
+import { shown } from './shown.js';
 
 function thrownStatus(thrown: unknown): number {
   if (typeof thrown !== 'object' || thrown === null) return Errno.EIO;
@@ -9,6 +9,16 @@ function thrownStatus(thrown: unknown): number {
   // Elsewhere than on Linux, Node's numbers are not Linux numbers; the name beside them is portable.
   if (process.platform !== 'linux' && typeof code === 'string') return errnoNumber(code) ?? errno;
   return errno;
+}
+
+/** What can be read of it; something that throws while it is read is still what was thrown. */
+function told(thrown: unknown): { status: number; text: string } {
+  try {
+    const text = thrown instanceof Error ? thrown.message : shown(thrown);
+    return { status: thrownStatus(thrown), text };
+  } catch {
+    return { status: Errno.EIO, text: shown(thrown) };
+  }
 }
 
 /**
@@ -20,9 +30,9 @@ export function wrapThrown(
   place: { device?: string | undefined; port?: number | undefined; mgid?: string | undefined },
 ): MulticastError {
   if (thrown instanceof MulticastError) return thrown;
-  const text = thrown instanceof Error ? thrown.message : inspect(thrown);
+  const { status, text } = told(thrown);
   return new MulticastError(`the join could not be started: ${text}`, {
-    status: thrownStatus(thrown),
+    status,
     retryable: false,
     cause: thrown,
     ...place,

@@ -121,12 +121,12 @@ class Join<C> {
   }
 
   #completeWaiting(): void {
-    for (let done = 0; this.#waiting !== undefined;) {
-      const next = this.#waiting[done];
-      done += 1;
+    for (let done = 0; this.#waiting !== undefined; done += 1) {
+      const waiting = this.#waiting;
       // The last one is handled with the queue closed, so that what it provokes is not held back.
-      if (done >= this.#waiting.length) this.#waiting = undefined;
-      if (next !== undefined) this.#complete(next);
+      if (done + 1 >= waiting.length) this.#waiting = undefined;
+      // What is no completion at all is dealt with there as well.
+      if (done < waiting.length) this.#complete(waiting[done] as JoinCompletion);
     }
   }
 

@@ -99,16 +99,7 @@ function canonicalGroup(value: string): string {
 
 /** A request, or what its factory makes. */
 export function requestOf<C>(request: Arg<JoinRequest<C>>): JoinRequest<C> {
-  if (typeof request !== 'function') return request;
-  const made: unknown = request();
-  if (made instanceof Promise) {
-    // It may reject, and nobody is going to wait for that.
-    made.catch(() => undefined);
-    throw new TypeError(
-      'the request factory returned a Promise; expected a request (await first, then join)',
-    );
-  }
-  return made as JoinRequest<C>;
+  return typeof request === 'function' ? request() : request;
 }
 
 /**
@@ -121,6 +112,11 @@ export function checkJoinRequest<C>(
   request: JoinRequest<C>,
   known?: Readonly<McMemberRecordInit>,
 ): CheckedJoinRequest<C> {
+  if ((request as unknown) instanceof Promise) {
+    // It may reject, and nobody is going to wait for that.
+    (request as unknown as Promise<unknown>).catch(() => undefined);
+    throw new TypeError('the request is a Promise; expected a request (await first, then join)');
+  }
   if (typeof request !== 'object' || (request as unknown) === null) {
     throw new TypeError(
       `the request is ${shown(request)}; expected an object with record.mgid or group`,

@@ -142,8 +142,9 @@ class OutageClock {
 
   #givenUp(error: MulticastError, now: number): MulticastError {
     if (this.#outage !== undefined) {
-      error.attempts = this.#outage.attempts;
-      error.outageMs = now - this.#outage.since;
+      // A provider may have thrown one that is frozen; it is still the one to end with.
+      Reflect.set(error, 'attempts', this.#outage.attempts);
+      Reflect.set(error, 'outageMs', now - this.#outage.since);
     }
     return error;
   }

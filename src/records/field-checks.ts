@@ -2,7 +2,11 @@ import { inspect } from 'node:util';
 
 /** A value as an error message shows it. Never throws, whatever the value does when it is converted. */
 export function shown(value: unknown): string {
-  return inspect(value, { depth: 0, maxStringLength: 100, customInspect: false });
+  try {
+    return inspect(value, { depth: 0, maxStringLength: 100, customInspect: false });
+  } catch {
+    return `a value of type ${typeof value}`;
+  }
 }
 
 function limitText(value: number | bigint): string {
