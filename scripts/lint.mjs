@@ -1,5 +1,5 @@
-// npm run lint: eslint, prettier, clang-format and the type checks. With --fix, the first three mend
-// what they can.
+// npm run lint: eslint, prettier, clang-format, the type checks, and whether the deliberate breakages
+// still fit the source. With --fix, the first three mend what they can.
 
 import { spawnSync } from 'node:child_process';
 import { join } from 'node:path';
@@ -31,6 +31,7 @@ const checks = {
   ],
   'types of src': [bin('typescript/bin/tsc'), '-p', '.', '--noEmit'],
   'types of tests': [bin('typescript/bin/tsc'), '-p', 'tsconfig.test.json'],
+  breakages: [join(root, 'scripts/mutations.mjs'), '--fit'],
 };
 
 let failed = 0;

@@ -1,5 +1,6 @@
 // npm run mutations                 every deliberate breakage of the list below
 // npm run mutations -- <words>      those whose name contains the words
+// npm run mutations -- --fit        only whether each still fits the source; a part of npm run lint
 //
 // Each is applied to a temporary copy of this checkout, never to the checkout itself, and at least
 // one test must fail. A breakage that no test notices, or that no longer fits the source, fails.
@@ -86,8 +87,8 @@ const MUTATIONS = [
   {
     name: 'the exit drain is removed',
     file: 'src/binding/environment.ts',
-    from: 'this.addon.drain(this.#exitDrainMs, isMainThread);',
-    to: 'if (this.#exitDrainMs < 0) this.addon.drain(0, isMainThread);',
+    from: 'this.addon.drain(this.#exitDrainMs, mainThread);',
+    to: 'if (this.#exitDrainMs < 0) this.addon.drain(0, mainThread);',
     tests: ['marble-tests/lifecycle/exit.spec.ts'],
     compile: true,
   },
@@ -345,8 +346,8 @@ const MUTATIONS = [
   {
     name: 'hand-over: a lender keeps what is beyond its reach',
     file: 'native/core/machine.cc',
-    from: 'if (next_ <= after(steadyNow(), reach)) return next_;',
-    to: 'if (reach != Duration::max()) return next_;',
+    from: 'next_ <= after(steadyNow(), reach)) return next_;',
+    to: 'reach != Duration::max()) return next_;',
     tests: 'native',
   },
   {
@@ -357,6 +358,17 @@ const MUTATIONS = [
     tests: 'native',
   },
 ];
+
+/** In how many places of a checkout a breakage fits; it has to be one. */
+function places({ file, from }, directory) {
+  return readFileSync(join(directory, file), 'utf8').split(from).length - 1;
+}
+
+if (process.argv.includes('--fit')) {
+  const misfits = MUTATIONS.filter((mutation) => places(mutation, root) !== 1);
+  for (const { name, file } of misfits) console.error(`${name}: no longer fits ${file}`);
+  process.exit(misfits.length === 0 ? 0 : 1);
+}
 
 const wanted = process.argv.slice(2).join(' ');
 const chosen = MUTATIONS.filter(({ name }) => name.includes(wanted));
@@ -427,10 +439,10 @@ try {
   for (const mutation of chosen) {
     const path = join(copy, mutation.file);
     const source = readFileSync(path, 'utf8');
-    const places = source.split(mutation.from).length - 1;
-    if (places !== 1) {
+    const found = places(mutation, copy);
+    if (found !== 1) {
       survived += 1;
-      console.log(`not ok  ${mutation.name}\n        fits ${places} places in ${mutation.file}`);
+      console.log(`not ok  ${mutation.name}\n        fits ${found} places in ${mutation.file}`);
       continue;
     }
     writeFileSync(

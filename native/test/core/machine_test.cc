@@ -120,6 +120,9 @@ TEST("thread driver: a deadline within the lender's reach is the lender's to kee
   machine.pause = milliseconds{60};
   CHECK(driver.wakeHere(milliseconds{50}) == kNever);
   CHECK(driver.wakeHere(milliseconds{50}) == kNever);
+  // Who is about to pause takes nothing on, not even what is due already.
+  machine.pause = Duration{1};
+  CHECK(driver.wakeHere(Duration{0}) == kNever);
   driver.stop();
 }
 
