@@ -354,7 +354,7 @@ class SimulatedFabric {
       ibsim.process.stdin.write(`${command}\n`);
       await waitFor(
         () => !ibsim.running || ibsim.output.indexOf('sim> ', before) !== -1,
-        5_000,
+        20_000,
         () => `the simulator did not answer "${command}"`,
       );
       // Warnings about the fabric's traffic may come in between and are no answer.

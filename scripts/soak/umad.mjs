@@ -7,7 +7,15 @@ import { soak } from './soak.mjs';
 
 const [seconds, seed] = process.argv.slice(2).map(Number);
 const random = randomFrom(seed);
-const provider = umad({ requestTimeoutMs: 1000, auditIntervalMs: 100, staleLeaveMs: 1000 });
+// While OpenSM stands still, for 2.5 seconds at most, each place of the window sends an attempt every third
+// of a second, and all of them are answered afterwards. The simulator can be stuck for good when a client
+// has more than some 256 requests under way, so the window is half of the default.
+const provider = umad({
+  requestTimeoutMs: 1000,
+  auditIntervalMs: 100,
+  staleLeaveMs: 1000,
+  maxOutstanding: 32,
+});
 
 let asked = 0;
 const waiting = new Map();
