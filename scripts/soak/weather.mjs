@@ -64,21 +64,35 @@ export async function soakOpensm(seconds, seed) {
     let happening = Promise.resolve();
     let busy = false;
     let happened = 0;
+    let failure;
+    // Without an answer the child would go on for ever, also when this process has ended.
+    const fail = (error) => {
+      failure ??= error;
+      child.kill('SIGKILL');
+    };
     const answers = {
       fault: () => {
         if (busy) return;
         busy = true;
         happened += 1;
-        happening = faults[Math.floor(random() * faults.length)]().finally(() => (busy = false));
+        happening = faults[Math.floor(random() * faults.length)]()
+          .catch(fail)
+          .finally(() => (busy = false));
       },
       calm: () => happening,
       groups: async () => (await fabric.groups()).filter(({ wellKnown }) => !wellKnown).length,
     };
     child.on('message', async ({ what, serial }) => {
-      const value = await answers[what]();
-      if (child.connected) child.send({ serial, value });
+      try {
+        const value = await answers[what]();
+        if (child.connected) child.send({ serial, value });
+      } catch (error) {
+        fail(error);
+      }
     });
-    const report = await finish(child);
+    const report = await finish(child).catch((error) => {
+      throw failure ?? error;
+    });
     if (report.membersLeft !== 0) {
       throw new Error(`OpenSM still has ${report.membersLeft} groups after the soak`);
     }
