@@ -51,10 +51,11 @@ const LEAVES = ['contract', 'records', 'address', 'errors'];
 
 /** Which rooms a room may use, beside itself. Data flows from the left to the right of this list. */
 const TYPESCRIPT_ROOMS: Readonly<Record<string, readonly string[]>> = {
-  // The leaves. Types of `records` and `errors` make up the contract; `records` are made of addresses.
+  // The leaves. Types of `records` and `errors` make up the contract; `records` are made of addresses, and
+  // say in the words of `errors` what is wrong with them.
   errors: [],
   address: [],
-  records: ['address'],
+  records: ['address', 'errors'],
   contract: ['records', 'errors'],
   // binding -> codec, providers -> observable -> operators -> cli
   binding: LEAVES,

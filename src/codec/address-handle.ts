@@ -4,7 +4,8 @@ import type { AddressHandle } from '../contract/address-handle.js';
 import type { PortInfo } from '../contract/provider.js';
 import { Errno } from '../errors/errno.js';
 import { MulticastError } from '../errors/multicast-error.js';
-import { gidText, shown } from '../records/field-checks.js';
+import { shown } from '../errors/shown.js';
+import { gidText } from '../records/field-checks.js';
 import type { McMemberRecord } from '../records/mc-member-record.js';
 
 /** What of a port, as `ports()` lists it, an address handle is made from. */

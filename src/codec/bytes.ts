@@ -1,4 +1,4 @@
-import { shown } from '../records/field-checks.js';
+import { shown } from '../errors/shown.js';
 
 /**
  * Checks that there are as many bytes as a record has.

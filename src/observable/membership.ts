@@ -4,7 +4,7 @@ import { checkKnownOptions } from '../errors/known-options.js';
 import { MulticastError } from '../errors/multicast-error.js';
 import type { McMemberRecord } from '../records/mc-member-record.js';
 import { joinMulticast$ } from './join-multicast.js';
-import { shown } from '../records/field-checks.js';
+import { shown } from '../errors/shown.js';
 
 /** A membership that was made, for code that awaits rather than subscribes. */
 export interface Membership<C = undefined> {

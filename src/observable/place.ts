@@ -4,7 +4,7 @@ import { defaultProvider } from '../providers/default-provider.js';
 import { checkDevice, checkPort, checkProvider } from './join-request.js';
 import { clientScope, unregisteredError } from './sa-client.js';
 import type { ClientScope } from './sa-client.js';
-import { shown } from '../records/field-checks.js';
+import { shown } from '../errors/shown.js';
 
 /** Where to ask: at a client's port, or at a port of a provider. */
 export interface PlaceOptions {

@@ -9,7 +9,7 @@ import { failureMessage, SERVICE_ADVICE } from '../errors/failure-message.js';
 import { MulticastError } from '../errors/multicast-error.js';
 import { wrapThrown } from '../errors/wrap-thrown.js';
 import { canonicalService } from '../records/canonical-service.js';
-import { shown } from '../records/field-checks.js';
+import { shown } from '../errors/shown.js';
 import { serviceComponentMask } from '../records/service-record.js';
 import type { ServiceRecordInit } from '../records/service-record.js';
 import { freeHandle } from './free-handle.js';

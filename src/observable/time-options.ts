@@ -1,5 +1,5 @@
 import type { SchedulerLike } from 'rxjs';
-import { shown } from '../records/field-checks.js';
+import { shown } from '../errors/shown.js';
 
 /** The longest delay of a timer in milliseconds; a Node timer beyond it fires at once. */
 export const MAX_TIMER_MS = 2 ** 31 - 1;

@@ -19,7 +19,7 @@ import { MulticastError } from '../errors/multicast-error.js';
 import { joinMulticast$ } from '../observable/join-multicast.js';
 import { checkJoinRequest, requestOf } from '../observable/join-request.js';
 import { JoinWindow } from './join-window.js';
-import { shown } from '../records/field-checks.js';
+import { shown } from '../errors/shown.js';
 
 /** A set of requests, or an Observable of sets that follow each other. */
 export type JoinRequests<C> =

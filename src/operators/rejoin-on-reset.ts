@@ -6,7 +6,7 @@ import { RejoinChain } from '../observable/rejoin-chain.js';
 import { checkDuration, checkScheduler } from '../observable/time-options.js';
 import { startTimer } from '../observable/timers.js';
 import { checkOperatorOptions } from './operator-options.js';
-import { shown } from '../records/field-checks.js';
+import { shown } from '../errors/shown.js';
 
 /** When to join again after a failure, and when to give up. Durations are milliseconds. */
 export interface RejoinPolicy {

@@ -2,7 +2,7 @@ import { EMPTY, endWith, from, Observable, Subject, switchMap, takeUntil } from 
 import type { ObservableInput, OperatorFunction } from 'rxjs';
 import type { MulticastEvent } from '../contract/event.js';
 import { checkNoSource } from './operator-options.js';
-import { shown } from '../records/field-checks.js';
+import { shown } from '../errors/shown.js';
 
 /** Follows the last event of a source that completes. */
 const END = Symbol('end');

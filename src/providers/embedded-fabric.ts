@@ -14,7 +14,7 @@ import type { CheckedSaPortOptions } from './sa-port-options.js';
 import type { OpenedPort } from './native-provider.js';
 import { SaProvider } from './sa-provider.js';
 import { listPorts } from './select-port.js';
-import { shown } from '../records/field-checks.js';
+import { shown } from '../errors/shown.js';
 
 /** Options of an embedded fabric, and of the SA client on each of its ports. */
 export interface EmbeddedFabricOptions extends SaPortOptions {

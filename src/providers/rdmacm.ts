@@ -24,7 +24,7 @@ import type { JoinState, McMemberRecordInit } from '../records/mc-member-record.
 import { NativeProvider } from './native-provider.js';
 import { checkSaPortOptions } from './sa-port-options.js';
 import { listPorts } from './select-port.js';
-import { shown } from '../records/field-checks.js';
+import { shown } from '../errors/shown.js';
 
 /** A provider that joins through the kernel's RDMA connection manager. */
 export interface RdmacmProvider extends MulticastProvider {

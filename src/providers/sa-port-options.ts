@@ -1,6 +1,6 @@
 import type { SaPortOptions } from '../contract/provider.js';
 import type { NativePortOptions } from '../binding/addon.js';
-import { shown } from '../records/field-checks.js';
+import { shown } from '../errors/shown.js';
 
 /** `SaPortOptions` with every default filled in. */
 export type CheckedSaPortOptions = {

@@ -1,5 +1,6 @@
 import { canonicalGid } from '../address/gid.js';
 import { SELECTORS } from './canonical-record.js';
+import { shown } from '../errors/shown.js';
 import {
   bigintIn,
   booleanOf,
@@ -8,7 +9,6 @@ import {
   integerIn,
   nameOneOf,
   numberOneOf,
-  shown,
 } from './field-checks.js';
 import { PATH_FIELDS } from './path-record.js';
 import type { PathField, PathRecordInit, RocePathRecord } from './path-record.js';

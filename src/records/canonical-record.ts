@@ -2,6 +2,7 @@ import { canonicalGid, isSameGid } from '../address/gid.js';
 import { canonicalMgid } from '../address/mgid.js';
 import { MC_MEMBER_FIELDS } from './component-mask.js';
 import type { McMemberField } from './component-mask.js';
+import { shown } from '../errors/shown.js';
 import {
   booleanOf,
   checkKnownFields,
@@ -9,7 +10,6 @@ import {
   integerIn,
   nameOneOf,
   numberOneOf,
-  shown,
 } from './field-checks.js';
 import { JOIN_STATES, joinStateBits, joinStatesOf } from './join-states.js';
 import type { JoinState, McMemberRecordInit, Selector } from './mc-member-record.js';

@@ -1,5 +1,6 @@
 import { canonicalGid } from '../address/gid.js';
-import { bigintIn, checkKnownFields, gidText, integerIn, shown } from './field-checks.js';
+import { shown } from '../errors/shown.js';
+import { bigintIn, checkKnownFields, gidText, integerIn } from './field-checks.js';
 import { SERVICE_FIELDS } from './service-record.js';
 import type { ServiceField, ServiceRecordInit } from './service-record.js';
 
